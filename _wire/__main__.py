@@ -106,10 +106,12 @@ def bytes_from(text: str) -> bytes:
 def definition_of(name: str) -> Definition:
     """Find a definition by its name or by the name of one of its messages."""
     definitions = read_definitions()
-    for definition in sorted(definitions, key=lambda each: each.key is None):
+    for definition in sorted(definitions, key=lambda definition: definition.key is None):
         if name in (definition.name, *definition.messages):
             return definition
-    names = {each.name for each in definitions} | {name for each in definitions for name in each.messages}
+    names = {definition.name for definition in definitions} | {
+        name for definition in definitions for name in definition.messages
+    }
     close = get_close_matches(name, names, n=3, cutoff=0.5)
     raise UsageError(f"there is no message {name}" + (f"; did you mean {', '.join(close)}?" if close else ""))
 

@@ -39,7 +39,11 @@ def record_formats(topic: str) -> dict[int, RecordFormat]:
 
 @cache
 def _values_by_key() -> dict[type[Message], type[Message]]:
-    return {each.key: each.value for topic in RECORD_MODULES for each in record_formats(topic).values()}
+    return {
+        record_format.key: record_format.value
+        for topic in RECORD_MODULES
+        for record_format in record_formats(topic).values()
+    }
 
 
 def value_of(key: type[Message]) -> type[Message]:

@@ -39,7 +39,7 @@ def write_if_changed(path: Path, text: str) -> None:
 
 def index(definitions: list[Definition]) -> str:
     """The tables that `_wire.apis`, `_wire.headers` and `_wire.embedded` need without importing any message."""
-    apis = sorted((each.key, each) for each in definitions if each.key is not None)
+    apis = sorted((definition.key, definition) for definition in definitions if definition.key is not None)
     modules = "".join(f'    {key}: "{api.module}",\n' for key, api in apis)
     flexible = "".join(f"    {key}: {api.flexible_from},\n" for key, api in apis)
     return (
@@ -53,10 +53,10 @@ def index(definitions: list[Definition]) -> str:
 def record_modules(definitions: list[Definition]) -> str:
     """By topic and record type."""
     by_topic: dict[str, dict[int, str]] = {}
-    for each in definitions:
-        if each.place is not None:
-            types = range(each.place.types.first, each.place.types.last + 1)
-            by_topic.setdefault(each.place.topic, {}).update(dict.fromkeys(types, each.module))
+    for definition in definitions:
+        if definition.place is not None:
+            types = range(definition.place.types.first, definition.place.types.last + 1)
+            by_topic.setdefault(definition.place.topic, {}).update(dict.fromkeys(types, definition.module))
     topics = ""
     for topic, modules in sorted(by_topic.items()):
         entries = "".join(f'        {number}: "{module}",\n' for number, module in sorted(modules.items()))
@@ -65,7 +65,7 @@ def record_modules(definitions: list[Definition]) -> str:
 
 
 def data_modules(definitions: list[Definition]) -> str:
-    modules = "".join(f'    "{each.module}",\n' for each in definitions if each.kind == "data")
+    modules = "".join(f'    "{definition.module}",\n' for definition in definitions if definition.kind == "data")
     return f"DATA_MODULES: tuple[str, ...] = (\n{modules})\n"
 
 

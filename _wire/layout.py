@@ -19,9 +19,9 @@ def describe(definition: Definition) -> Iterator[str]:
         versions = range(message.versions.first, message.versions.last + 1)
         yield ""
         yield f"{name:{width + types + 3}}  " + " ".join(f"{version:>2}" for version in versions)
-        for label, type_name, each in rows:
-            marks = " ".join(f"{mark(each, version):>2}" for version in versions)
-            yield f"{label:{width}}  {type_name:{types}}   {marks}   {each.doc}".rstrip()
+        for label, type_name, field in rows:
+            marks = " ".join(f"{mark(field, version):>2}" for version in versions)
+            yield f"{label:{width}}  {type_name:{types}}   {marks}   {field.doc}".rstrip()
     yield ""
     yield LEGEND
 
@@ -36,18 +36,18 @@ def heading(definition: Definition) -> str:
     )
 
 
-def mark(each: Field, version: int) -> str:
+def mark(field: Field, version: int) -> str:
     """The form of a field in a version, as one or two letters of the legend."""
-    if version not in each.versions:
+    if version not in field.versions:
         return "."
-    letters = "t" if each.tag is not None else ""
-    if each.nullable is not None and version in each.nullable:
+    letters = "t" if field.tag is not None else ""
+    if field.nullable is not None and version in field.nullable:
         letters += "n"
     return letters or "x"
 
 
 def _rows(definition: Definition, struct: Struct, depth: int) -> Iterator[tuple[str, str, Field]]:
-    for each in struct.fields:
-        yield "  " * depth + each.name, f"[{each.type}]" if each.is_array else each.type, each
-        if each.is_struct:
-            yield from _rows(definition, definition.structs[each.type], depth + 1)
+    for field in struct.fields:
+        yield "  " * depth + field.name, f"[{field.type}]" if field.is_array else field.type, field
+        if field.is_struct:
+            yield from _rows(definition, definition.structs[field.type], depth + 1)

@@ -167,7 +167,7 @@ def snake_case(name: str) -> str:
 
 def read_definitions(folder: Path = SCHEMAS) -> list[Definition]:
     """The definitions of all files in the folder, in the order of their modules."""
-    return sorted((read_definition(path) for path in folder.glob("*.schema")), key=lambda each: each.module)
+    return sorted((read_definition(path) for path in folder.glob("*.schema")), key=lambda definition: definition.module)
 
 
 def read_definition(path: Path) -> Definition:
@@ -365,12 +365,14 @@ class _Parser:
         if len(definition.messages) != len(blocks):
             raise NotationError(f"{self.where(number)}: expected the blocks {' and '.join(blocks)}")
         for struct in self.structs.values():
-            for each in struct.fields:
-                if each.is_struct and each.type not in self.structs:
-                    raise NotationError(f"{each.where}: {each.type} is defined nowhere in this file")
-                if each.tag is not None and each.versions.first < struct.flexible_from:
-                    raise NotationError(f"{each.where}: tagged in version {each.versions.first}, which is not flexible")
-            tags = [each.tag for each in struct.fields if each.tag is not None]
+            for struct_field in struct.fields:
+                if struct_field.is_struct and struct_field.type not in self.structs:
+                    raise NotationError(f"{struct_field.where}: {struct_field.type} is defined nowhere in this file")
+                if struct_field.tag is not None and struct_field.versions.first < struct.flexible_from:
+                    raise NotationError(
+                        f"{struct_field.where}: tagged in version {struct_field.versions.first}, which is not flexible"
+                    )
+            tags = [field.tag for field in struct.fields if field.tag is not None]
             if tags != sorted(set(tags)):
                 raise NotationError(
                     f"{struct.fields[0].where}: the tags of {struct.name} must be different and in order"

@@ -24,31 +24,31 @@ def lines(message: Any, definition: Definition, version: int, until: str | None 
 
 def _struct(value: Any, definition: Definition, struct: Struct, version: int, prefix: str) -> Iterator[tuple[str, str]]:
     """(path, text) of each field; the text is None for places that can only have an error."""
-    present = [each for each in struct.fields if version in each.versions]
-    for each in present:
-        if each.tag is None:
-            yield from _field(getattr(value, each.name), definition, each, version, prefix + each.name)
+    present = [field for field in struct.fields if version in field.versions]
+    for field in present:
+        if field.tag is None:
+            yield from _field(getattr(value, field.name), definition, field, version, prefix + field.name)
     if version >= struct.flexible_from:
         yield prefix + TAGGED_FIELDS, ""
-    for each in present:
-        if each.tag is not None:
-            yield from _field(getattr(value, each.name), definition, each, version, prefix + each.name)
+    for field in present:
+        if field.tag is not None:
+            yield from _field(getattr(value, field.name), definition, field, version, prefix + field.name)
 
 
-def _field(value: Any, definition: Definition, each: Field, version: int, path: str) -> Iterator[tuple[str, str]]:
+def _field(value: Any, definition: Definition, field: Field, version: int, path: str) -> Iterator[tuple[str, str]]:
     elements = [element for element in value if element is not None] if isinstance(value, list) else []
-    if each.is_array and elements and each.is_struct:
+    if field.is_array and elements and field.is_struct:
         yield path, ""
         for i, element in enumerate(elements):
-            yield from _struct(element, definition, definition.structs[each.type], version, f"{path}[{i}].")
-    elif each.is_array and value is not None:
-        yield path, f"[{', '.join(_text(element, each.type) for element in elements)}]"
+            yield from _struct(element, definition, definition.structs[field.type], version, f"{path}[{i}].")
+    elif field.is_array and value is not None:
+        yield path, f"[{', '.join(_text(element, field.type) for element in elements)}]"
         yield f"{path}[{len(elements)}]", ""
-    elif each.is_struct and value is not None:
+    elif field.is_struct and value is not None:
         yield path, ""
-        yield from _struct(value, definition, definition.structs[each.type], version, path + ".")
+        yield from _struct(value, definition, definition.structs[field.type], version, path + ".")
     else:
-        yield path, _text(value, each.type)
+        yield path, _text(value, field.type)
 
 
 def _text(value: Any, type_name: str) -> str:

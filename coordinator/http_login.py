@@ -33,8 +33,8 @@ class Logins:
 
     def __init__(self, users: Iterable[str], tokens: Iterable[str]) -> None:
         """`users` are USER:PASSWORD."""
-        self._users = [_digest(each.encode()) for each in users]
-        self._tokens = [_digest(each.encode()) for each in tokens]
+        self._users = [_digest(user.encode()) for user in users]
+        self._tokens = [_digest(token.encode()) for token in tokens]
 
     @property
     def challenge(self) -> str:

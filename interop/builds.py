@@ -78,7 +78,7 @@ class Client:
 
     def source(self, name: str) -> Path:
         """The file with this name, in the first of its source folders that has one."""
-        return next(path for each in self.sources if (path := CLIENTS / each / name).exists())
+        return next(path for source in self.sources if (path := CLIENTS / source / name).exists())
 
     def built(self) -> BuiltDriver:
         """Build the driver, unless it is there already.

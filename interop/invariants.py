@@ -43,7 +43,7 @@ def ownership(members: Iterable[Member]) -> dict[Partition, list[Owned]]:
         ) -> None:
             began = since.pop(partition, None)
             if began is not None:
-                until = min([time_ms, *(each for each in member.silences if each >= began)])
+                until = min([time_ms, *(silence for silence in member.silences if silence >= began)])
                 found[partition].append(Owned(member.name, began, until))
 
         for event in member.events:

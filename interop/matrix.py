@@ -261,8 +261,8 @@ def on_kafka(matrix: Matrix) -> OnKafka:
     found = OnKafka()
     for client, of_client in sorted(matrix.results.get(KAFKA, {}).items()):
         results = {name: each for name, each in of_client.items() if name in SCENARIOS}
-        failures = {name: each.message for name, each in sorted(results.items()) if each.outcome != "passed"}
-        refusals = [(name, each) for name, each in sorted(results.items()) if name in REFUSALS]
+        failures = {name: result.message for name, result in sorted(results.items()) if result.outcome != "passed"}
+        refusals = [(name, result) for name, result in sorted(results.items()) if name in REFUSALS]
         told = {name: each.told for name, each in refusals if each.outcome == "passed"}
         found.failures |= {client: failures} if failures else {}
         found.told |= {client: told} if told else {}

@@ -114,7 +114,7 @@ class Scene:
     def has_topic(self, name: str, partitions: int) -> bool:
         with WireConnection(self.server.bootstrap, "interop") as connection:
             (topic,) = connection.send_latest(MetadataRequest(topics=[MetadataRequestTopic(name=name)])).topics
-        return len(topic.partitions) == partitions and all(each.leader_id >= 0 for each in topic.partitions)
+        return len(topic.partitions) == partitions and all(partition.leader_id >= 0 for partition in topic.partitions)
 
     def produce(self, count: int, topic: str = "", partitions: int = 0) -> None:
         """Append so many records to each partition."""
@@ -202,7 +202,7 @@ class Scene:
             (offsets,) = admin.list_group_offsets([self.group]).values()
         finally:
             admin.close()
-        return {(where.topic, where.partition): each.offset for where, each in offsets.items()}
+        return {(where.topic, where.partition): offset.offset for where, offset in offsets.items()}
 
     def events(self) -> list[schema.AuditEvent]:
         with AuditTopic(self.server.bootstrap) as topic:
@@ -233,7 +233,11 @@ class Scene:
 
         def found() -> list[Generation]:
             generations = self.history().generations
-            return [each for each in generations if each.outcome is Outcome.STABLE and is_wanted(each)]
+            return [
+                generation
+                for generation in generations
+                if generation.outcome is Outcome.STABLE and is_wanted(generation)
+            ]
 
         return wait_for(found, SECONDS, what, every_ms=100)[0]
 
@@ -246,7 +250,11 @@ class Scene:
         is_later: Callable[[Generation], bool] = lambda _: len(self.history().generations) > generations  # noqa: E731
         self.stable_with(is_later, "the next generation")
         return wait_for(
-            lambda: [each for each in list(self.history().generations)[-1:] if each.outcome is Outcome.STABLE],
+            lambda: [
+                generation
+                for generation in list(self.history().generations)[-1:]
+                if generation.outcome is Outcome.STABLE
+            ],
             SECONDS,
             "a stable generation",
             every_ms=100,
@@ -289,4 +297,4 @@ def _described(connection: WireConnection, group: str) -> Any:
 
 
 def triggers(generation: Generation) -> list[tuple[Cause, str]]:
-    return [(each.cause, each.member.client_id if each.member else "") for each in generation.triggers]
+    return [(trigger.cause, trigger.member.client_id if trigger.member else "") for trigger in generation.triggers]

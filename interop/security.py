@@ -141,7 +141,9 @@ class SecuredListeners:
             upsertions = [_credential(ScramMechanism.SCRAM_SHA_256)], [_credential(ScramMechanism.SCRAM_SHA_512)]
             try:
                 with WireConnection(self.bootstrap, "interop") as client:
-                    requests = [AlterUserScramCredentialsRequest(deletions=[], upsertions=each) for each in upsertions]
+                    requests = [
+                        AlterUserScramCredentialsRequest(deletions=[], upsertions=upsertion) for upsertion in upsertions
+                    ]
                     results = [client.request(request, 0).results[0] for request in requests]
             except ClientError:
                 return False

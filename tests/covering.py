@@ -66,14 +66,14 @@ class Project:
         if is_test(path):
             return [path]
         name = f"test_{path.stem.lstrip('_')}"
-        named = [each for each in self._tests if each.stem == name or each.stem.startswith(f"{name}_")]
+        named = [test for test in self._tests if test.stem == name or test.stem.startswith(f"{name}_")]
         return sorted(named, key=lambda each: (each.parent != mirror_of(path), each.stem != name))
 
     def _beside(self, path: PurePosixPath) -> list[PurePosixPath]:
         """Those of the folder that mirrors the folder of `path`, or the nearest one above that has tests."""
         folder = mirror_of(path)
         while not is_test(path) and len(folder.parts) > 1:
-            if beside := [each for each in self._tests if each.parent == folder]:
+            if beside := [test for test in self._tests if test.parent == folder]:
                 return beside
             folder = folder.parent
         return []

@@ -90,7 +90,9 @@ class SaslServer:
     async def _begin(self) -> None:
         self.node = Node(self._config)
         await self.node.start()
-        self.addresses = {each.name: f"{each.host}:{each.port}" for each in self.node.front.listeners.endpoints}
+        self.addresses = {
+            endpoint.name: f"{endpoint.host}:{endpoint.port}" for endpoint in self.node.front.listeners.endpoints
+        }
 
     async def _end(self) -> None:
         await self.node.stop()

@@ -73,7 +73,7 @@ class RunningServer:
         With `socket_unit` the port is opened here, as by a service manager, and stays open between a stop and a start.
         """
         self.folder = folder
-        self.log_dirs = [folder / each for each in log_dirs]
+        self.log_dirs = [folder / log_dir for log_dir in log_dirs]
         """They may be changed between two starts."""
         self.data = self.log_dirs[0]
         self.log = folder / "serve.log"

@@ -35,7 +35,7 @@ def snippets() -> Iterator[Snippet]:
             yield Snippet(page, text.count("\n", 0, found.start()) + 1, found[1], found[2])
 
 
-@pytest.mark.parametrize("snippet", [each for each in snippets() if each.language not in SHOWN_ONLY], ids=str)
+@pytest.mark.parametrize("snippet", [snippet for snippet in snippets() if snippet.language not in SHOWN_ONLY], ids=str)
 def test_a_snippet_runs(snippet: Snippet, tmp_path: Path) -> None:
     command = commands()[snippet.language](snippet.text, tmp_path)
     commands_folder = tmp_path / "bin"

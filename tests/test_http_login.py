@@ -45,7 +45,7 @@ class Port:
         async def send(message: Any) -> None:
             sent.append(message)
 
-        headers = [(b"authorization", each) for each in authorizations]
+        headers = [(b"authorization", authorization) for authorization in authorizations]
         scope = {"type": "http", "path": path, "headers": headers, "client": (address, 1)}
         asyncio.run(self.guard(scope, None, send))  # type: ignore[arg-type]
         return sent[0]["status"], dict(sent[0]["headers"])

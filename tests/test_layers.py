@@ -180,7 +180,7 @@ def may_import(layer: str, name: str) -> bool:
         or name in FREE_TO_ALL
         or top in sys.stdlib_module_names
         or top in CYTHON
-        or any(is_within(name, each) for each in allowed)
+        or any(is_within(name, principal) for principal in allowed)
     )
 
 
@@ -259,7 +259,9 @@ def test_spark_is_imported_by_the_pipeline_and_by_the_demo_that_shows_it():
     """A command that needs Spark imports it when it is run."""
     for path in sources():
         if layer_of(name_of(path)) not in ("coordinator.pipeline", "coordinator.demo"):
-            assert {each.partition(".")[0] for each in top_level_imports(path)} & SPARK == set(), path
+            assert {
+                top_level_import.partition(".")[0] for top_level_import in top_level_imports(path)
+            } & SPARK == set(), path
 
 
 def test_kafka_python_is_imported_by_its_strategies_and_by_the_demo():
@@ -292,10 +294,16 @@ def test_the_libraries_of_the_admin_port_are_imported_when_somebody_asks_it():
     )
     for path in sources():
         if not any(is_within(name_of(path), each) for each in shown):
-            assert {each.partition(".")[0] for each in top_level_imports(path)} & names == set(), path
+            assert {
+                top_level_import.partition(".")[0] for top_level_import in top_level_imports(path)
+            } & names == set(), path
     for path in sources():
         if layer_of(name_of(path)) in ("coordinator.front", "coordinator.node"):
-            needed = {each for each in top_level_imports(path) if each.startswith("coordinator.admin")}
+            needed = {
+                top_level_import
+                for top_level_import in top_level_imports(path)
+                if top_level_import.startswith("coordinator.admin")
+            }
             assert needed == set(), path
 
 

@@ -95,7 +95,7 @@ PARTS_OF_A_GROUP: Final = (
     CommittedOffsets,
 )
 
-FIELDS: Final = frozenset(name for each in PARTS_OF_A_GROUP for name in inspect.get_annotations(each))
+FIELDS: Final = frozenset(name for part in PARTS_OF_A_GROUP for name in inspect.get_annotations(part))
 CONTAINER_CHANGES: Final = frozenset({
     "add", "append", "clear", "difference_update", "discard", "extend", "insert", "intersection_update", "pop",
     "popitem", "put", "remove", "reverse", "setdefault", "sort", "symmetric_difference_update", "update",

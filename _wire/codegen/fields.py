@@ -52,11 +52,11 @@ def negated(condition: str) -> str:
     return condition.replace(">=", "<") if ">=" in condition else f"not ({condition})"
 
 
-def by_nullability(each: Field, statement: Callable[[str], str]) -> list[str]:
+def by_nullability(field: Field, statement: Callable[[str], str]) -> list[str]:
     """The statement for a field that is nullable in all, in no or in some versions."""
-    if each.nullable is None:
+    if field.nullable is None:
         return [statement("")]
-    condition = in_versions(each.nullable, each.versions)
+    condition = in_versions(field.nullable, field.versions)
     if not condition:
         return [statement("nullable_")]
     return [f"if {condition}:", f"    {statement('nullable_')}", "else:", f"    {statement('')}"]
@@ -76,68 +76,68 @@ def flexible_variable(struct: Struct) -> str:
     return f"cdef bint flexible = {(condition or 'True') if is_ever_flexible(struct) else 'False'}"
 
 
-def is_made_when_missing(each: Field) -> bool:
+def is_made_when_missing(field: Field) -> bool:
     """A struct that is neither tagged nor nullable has a value by default."""
-    return each.is_struct and not each.is_array and each.tag is None and each.nullable is None
+    return field.is_struct and not field.is_array and field.tag is None and field.nullable is None
 
 
-def may_be_null_in_its_tag(each: Field) -> bool:
+def may_be_null_in_its_tag(field: Field) -> bool:
     """A tagged struct whose default is a struct of defaults. Null is another value, and is written."""
     return (
-        each.is_struct
-        and not each.is_array
-        and each.tag is not None
-        and each.nullable is not None
-        and not each.has_default
+        field.is_struct
+        and not field.is_array
+        and field.tag is not None
+        and field.nullable is not None
+        and not field.has_default
     )
 
 
-def goes_in_one_piece(each: Field) -> bool:
+def goes_in_one_piece(field: Field) -> bool:
     """An array of partition numbers, which is the only array that is often long."""
-    return each.type == "int32" and each.is_array and each.nullable is None
+    return field.type == "int32" and field.is_array and field.nullable is None
 
 
-def c_type(each: Field) -> str:
-    return "list" if each.is_array else C_TYPES.get(each.type, each.type)
+def c_type(field: Field) -> str:
+    return "list" if field.is_array else C_TYPES.get(field.type, field.type)
 
 
-def is_optional(each: Field) -> bool:
-    return each.nullable is not None or (each.is_struct and not each.is_array and each.tag is not None)
+def is_optional(field: Field) -> bool:
+    return field.nullable is not None or (field.is_struct and not field.is_array and field.tag is not None)
 
 
-def python_type(each: Field) -> str:
-    element = PYTHON_TYPES.get(each.type, "int" if each.type in SIZES else each.type)
-    whole = f"list[{element}]" if each.is_array else element
-    return f"{whole} | None" if is_optional(each) else whole
+def python_type(field: Field) -> str:
+    element = PYTHON_TYPES.get(field.type, "int" if field.type in SIZES else field.type)
+    whole = f"list[{element}]" if field.is_array else element
+    return f"{whole} | None" if is_optional(field) else whole
 
 
-def python_argument_type(each: Field) -> str:
-    whole = python_type(each).replace("list[", "Iterable[")
-    return f"{whole} | None" if is_made_when_missing(each) else whole
+def python_argument_type(field: Field) -> str:
+    whole = python_type(field).replace("list[", "Iterable[")
+    return f"{whole} | None" if is_made_when_missing(field) else whole
 
 
-def python_argument_default(each: Field) -> str:
-    if each.is_array:
-        return "None" if each.default is None else "()"
-    if may_be_null_in_its_tag(each):
+def python_argument_default(field: Field) -> str:
+    if field.is_array:
+        return "None" if field.default is None else "()"
+    if may_be_null_in_its_tag(field):
         return "..."  # not given, where None is null
-    return "None" if each.is_struct else python_default(each)
+    return "None" if field.is_struct else python_default(field)
 
 
-def python_default(each: Field) -> str:
+def python_default(field: Field) -> str:
     """The default of a field that was not sent, as an expression."""
-    if each.default is None and each.has_default:
+    if field.default is None and field.has_default:
         return "None"
-    if each.is_array:
+    if field.is_array:
         return "[]"
-    if each.is_struct:
-        return f"{each.type}()" if is_made_when_missing(each) or may_be_null_in_its_tag(each) else "None"
-    if each.type == "uuid":
+    if field.is_struct:
+        return f"{field.type}()" if is_made_when_missing(field) or may_be_null_in_its_tag(field) else "None"
+    if field.type == "uuid":
         return ZERO_UUID
-    if each.type in ("bytes", "records"):
+    if field.type in ("bytes", "records"):
         return 'b""'
-    if each.type == "string":
-        return f'"{each.default}"'
-    if each.default == INT64_MIN:
+    if field.type == "string":
+        return f'"{field.default}"'
+    if field.default == INT64_MIN:
         return "(-9223372036854775807 - 1)"  # C has no such literal
-    return repr(each.default)
+    return repr(field.default)

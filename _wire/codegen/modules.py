@@ -44,7 +44,7 @@ STRUCT_METHODS = (
 def pxd(definition: Definition) -> str:
     classes = []
     for struct in innermost_first(definition):
-        fields = [f"cdef public {c_type(each)} {each.name}" for each in struct.fields]
+        fields = [f"cdef public {c_type(field)} {field.name}" for field in struct.fields]
         if struct.name in definition.messages:
             header = ["@cython.final", f"cdef class {struct.name}(Message):"]
             fields = fields or ["pass"]
@@ -94,9 +94,9 @@ def innermost_first(definition: Definition) -> list[Struct]:
     ordered: list[Struct] = []
 
     def visit(struct: Struct) -> None:
-        for each in struct.fields:
-            if each.is_struct:
-                visit(definition.structs[each.type])
+        for field in struct.fields:
+            if field.is_struct:
+                visit(definition.structs[field.type])
         if struct not in ordered:
             ordered.append(struct)
 
@@ -113,9 +113,9 @@ def message_info(definition: Definition, struct: Struct) -> str:
 
 def class_source(definition: Definition, struct: Struct) -> list[str]:
     is_message = struct.name in definition.messages
-    names = [f'"{each.name}",' for each in struct.fields]
+    names = [f'"{field.name}",' for field in struct.fields]
     body = ["FIELDS = (", *indented(names), ")"] if names else ["FIELDS = ()"]
-    arrays = "".join(f'"{each.name}", ' for each in struct.fields if each.is_array)
+    arrays = "".join(f'"{field.name}", ' for field in struct.fields if field.is_array)
     body.append(f"ARRAYS = ({arrays.rstrip()})")
     body += class_constants(definition, struct) if is_message else []
     body += ["", *init_method(struct), "", *write_method(struct)]
@@ -143,17 +143,17 @@ def init_method(struct: Struct) -> list[str]:
     if not struct.fields:
         return ["def __init__(self):", "    pass"]
     lines = ["def __init__(", "    self,", "    *,"]
-    for each in struct.fields:
-        argument_type = "object" if each.is_array or may_be_null_in_its_tag(each) else c_type(each)
-        lines.append(f"    {argument_type} {each.name}={python_argument_default(each)},")
+    for field in struct.fields:
+        argument_type = "object" if field.is_array or may_be_null_in_its_tag(field) else c_type(field)
+        lines.append(f"    {argument_type} {field.name}={python_argument_default(field)},")
     lines.append("):")
-    for each in struct.fields:
-        value = f"as_list({each.name})" if each.is_array else each.name
-        if is_made_when_missing(each):
-            value = f"{each.type}() if {each.name} is None else {each.name}"
-        elif may_be_null_in_its_tag(each):
-            value = f"{each.type}() if {each.name} is ... else {each.name}"
-        lines.append(f"    self.{each.name} = {value}")
+    for field in struct.fields:
+        value = f"as_list({field.name})" if field.is_array else field.name
+        if is_made_when_missing(field):
+            value = f"{field.type}() if {field.name} is None else {field.name}"
+        elif may_be_null_in_its_tag(field):
+            value = f"{field.type}() if {field.name} is ... else {field.name}"
+        lines.append(f"    self.{field.name} = {value}")
     return lines
 
 

@@ -46,14 +46,14 @@ def decode_function(struct: Struct) -> list[str]:
 
 
 def fill_function(definition: Definition, struct: Struct) -> list[str]:
-    tagged = [each for each in struct.fields if each.tag is not None]
-    untagged = [each for each in struct.fields if each.tag is None]
+    tagged = [field for field in struct.fields if field.tag is not None]
+    untagged = [field for field in struct.fields if field.tag is None]
     body = [flexible_variable(struct), *element_variables(untagged)]
-    for each in struct.fields:
-        if each.tag is None:
-            body += read_field(each, struct, definition, in_versions(each.versions, struct.versions))
+    for field in struct.fields:
+        if field.tag is None:
+            body += read_field(field, struct, definition, in_versions(field.versions, struct.versions))
         else:
-            body += set_default(each)
+            body += set_default(field)
     if tagged:
         body += ["if flexible:", f"    {tags_name(struct)}(r, m, version)"]
     elif is_ever_flexible(struct):
@@ -80,102 +80,102 @@ def fill_tags_function(definition: Definition, struct: Struct, tagged: list[Fiel
         *element_variables(tagged),
     ]
     loop = [f"tag = open_tag({tags_path(struct)}, &outer_end)"]
-    for i, each in enumerate(tagged):
-        condition = in_versions(each.versions, flexible_versions(struct))
-        loop.append(f"{'elif' if i else 'if'} tag == {each.tag}{f' and {condition}' if condition else ''}:")
-        loop += indented(read_field(each, struct, definition, ""))
+    for i, field in enumerate(tagged):
+        condition = in_versions(field.versions, flexible_versions(struct))
+        loop.append(f"{'elif' if i else 'if'} tag == {field.tag}{f' and {condition}' if condition else ''}:")
+        loop += indented(read_field(field, struct, definition, ""))
     loop += ["else:", "    r.position = r.end", "close_tag(r, outer_end)"]
     body += ["for _ in range(tags):", *indented(loop), "return 0"]
     return [f"cdef int {tags_name(struct)}(Reader *r, {struct.name} m, int16_t version) except -1:", *indented(body)]
 
 
 def element_variables(fields: list[Field]) -> list[str]:
-    arrays = [each for each in fields if each.is_array and not goes_in_one_piece(each)]
-    types = sorted({each.type for each in arrays if each.is_struct})
+    arrays = [field for field in fields if field.is_array and not goes_in_one_piece(field)]
+    types = sorted({array.type for array in arrays if array.is_struct})
     variables = [f"cdef {name} {snake_case(name)}" for name in types]
     return ["cdef list elements", "cdef Py_ssize_t count", *variables] if arrays else []
 
 
-def set_default(each: Field) -> list[str]:
-    default = python_default(each)
-    return [] if default in NEW_OBJECTS_HAVE else [f"m.{each.name} = {default}"]
+def set_default(field: Field) -> list[str]:
+    default = python_default(field)
+    return [] if default in NEW_OBJECTS_HAVE else [f"m.{field.name} = {default}"]
 
 
-def read_field(each: Field, struct: Struct, definition: Definition, condition: str) -> list[str]:
+def read_field(field: Field, struct: Struct, definition: Definition, condition: str) -> list[str]:
     """The statements that read a field if `condition` is true or empty, and otherwise set its default."""
-    path = f'at(r, b"{struct.path}{each.name}")'
-    if each.is_array:
-        lines = read_array(each, struct, definition, path)
-    elif each.is_struct:
-        lines = read_single_struct(each, path)
+    path = f'at(r, b"{struct.path}{field.name}")'
+    if field.is_array:
+        lines = read_array(field, struct, definition, path)
+    elif field.is_struct:
+        lines = read_single_struct(field, path)
     else:
-        lines = by_nullability(each, lambda null: f"m.{each.name} = {read_one(each, path, null)}")
-    otherwise = set_default(each)
+        lines = by_nullability(field, lambda null: f"m.{field.name} = {read_one(field, path, null)}")
+    otherwise = set_default(field)
     if not condition:
         return lines
     if len(lines) == 1 and otherwise:
-        return [f"{lines[0]} if {condition} else {python_default(each)}"]
+        return [f"{lines[0]} if {condition} else {python_default(field)}"]
     return [f"if {condition}:", *indented(lines), *(["else:", *indented(otherwise)] if otherwise else [])]
 
 
-def read_array(each: Field, struct: Struct, definition: Definition, path: str) -> list[str]:
-    if goes_in_one_piece(each):
-        return [f"m.{each.name} = read_int32_array({path}, flexible)"]
-    minimum = element_bytes_min(definition, struct, each)
-    lines = by_nullability(each, lambda null: f"count = read_{null}count({path}, flexible, {minimum})")
-    blank = "[None] * count" if each.nullable is None else "None if count < 0 else [None] * count"
-    lines += [f"elements = m.{each.name} = {blank}", "for i in range(count):"]
-    if not each.is_struct:
-        return [*lines, f"    put_element(elements, i, {read_one(each, 'r')})", "    count_read(r, 1)"]
-    element = snake_case(each.type)
+def read_array(field: Field, struct: Struct, definition: Definition, path: str) -> list[str]:
+    if goes_in_one_piece(field):
+        return [f"m.{field.name} = read_int32_array({path}, flexible)"]
+    minimum = element_bytes_min(definition, struct, field)
+    lines = by_nullability(field, lambda null: f"count = read_{null}count({path}, flexible, {minimum})")
+    blank = "[None] * count" if field.nullable is None else "None if count < 0 else [None] * count"
+    lines += [f"elements = m.{field.name} = {blank}", "for i in range(count):"]
+    if not field.is_struct:
+        return [*lines, f"    put_element(elements, i, {read_one(field, 'r')})", "    count_read(r, 1)"]
+    element = snake_case(field.type)
     return [
         *lines,
-        f"    {element} = {each.type}.__new__({each.type})",
+        f"    {element} = {field.type}.__new__({field.type})",
         f"    put_element(elements, i, {element})",
         f"    fill_{element}(r, {element}, version)",
         "    count_read(r, 1)",
     ]
 
 
-def read_single_struct(each: Field, path: str) -> list[str]:
+def read_single_struct(field: Field, path: str) -> list[str]:
     """A nullable struct begins with a flag: an int8 or, within a tag, an unsigned varint that is 0 for null."""
     lines = [
-        f"m.{each.name} = {each.type}.__new__({each.type})",
-        f"fill_{snake_case(each.type)}(r, m.{each.name}, version)",
+        f"m.{field.name} = {field.type}.__new__({field.type})",
+        f"fill_{snake_case(field.type)}(r, m.{field.name}, version)",
     ]
-    if each.nullable is None:
+    if field.nullable is None:
         return lines
-    always = in_versions(each.nullable, each.versions)
-    there = f"read_int8({path}) >= 0" if each.tag is None else f"read_uvarint({path}) != 0"
+    always = in_versions(field.nullable, field.versions)
+    there = f"read_int8({path}) >= 0" if field.tag is None else f"read_uvarint({path}) != 0"
     condition = f"{negated(always)} or {there}" if always else there
-    otherwise = ["else:", f"    m.{each.name} = None"] if may_be_null_in_its_tag(each) else []
+    otherwise = ["else:", f"    m.{field.name} = None"] if may_be_null_in_its_tag(field) else []
     return [f"if {condition}:", *indented(lines), *otherwise]
 
 
-def read_one(each: Field, reader: str, null: str = "") -> str:
+def read_one(field: Field, reader: str, null: str = "") -> str:
     """The expression that reads a single value or an element of an array, except structs."""
-    if each.type in SIZES:
-        return f"read_{each.type}({reader})"
-    return f"read_{null}{'bytes' if each.type == 'records' else each.type}({reader}, flexible)"
+    if field.type in SIZES:
+        return f"read_{field.type}({reader})"
+    return f"read_{null}{'bytes' if field.type == 'records' else field.type}({reader}, flexible)"
 
 
-def element_bytes_min(definition: Definition, struct: Struct, each: Field) -> int:
+def element_bytes_min(definition: Definition, struct: Struct, field: Field) -> int:
     """The minimum size of an element in bytes; it limits the count of an array before memory is allocated."""
-    element = replace(each, is_array=False, nullable=None)
-    versions = range(each.versions.first, each.versions.last + 1)
+    element = replace(field, is_array=False, nullable=None)
+    versions = range(field.versions.first, field.versions.last + 1)
     return max(1, min(bytes_min(definition, struct, element, version) for version in versions))
 
 
-def bytes_min(definition: Definition, struct: Struct, each: Field, version: int) -> int:
+def bytes_min(definition: Definition, struct: Struct, field: Field, version: int) -> int:
     flexible = version >= struct.flexible_from
-    if each.is_array or each.type in ("bytes", "records"):
+    if field.is_array or field.type in ("bytes", "records"):
         return 1 if flexible else 4
-    if each.type == "string":
+    if field.type == "string":
         return 1 if flexible else 2
-    if not each.is_struct:
-        return SIZES[each.type]
-    if each.nullable is not None:
+    if not field.is_struct:
+        return SIZES[field.type]
+    if field.nullable is not None:
         return 1
-    inner = definition.structs[each.type]
+    inner = definition.structs[field.type]
     present = [other for other in inner.fields if other.tag is None and version in other.versions]
     return sum(bytes_min(definition, inner, other, version) for other in present) + flexible

@@ -20,8 +20,8 @@ def pyi(definition: Definition) -> str:
 def class_stub(definition: Definition, struct: Struct) -> list[str]:
     is_message = struct.name in definition.messages
     body = class_doc(definition, struct)
-    for each in struct.fields:
-        body += [f"{each.name}: {python_type(each)}", f'"""{field_doc(each, struct)}"""', ""]
+    for field in struct.fields:
+        body += [f"{field.name}: {python_type(field)}", f'"""{field_doc(field, struct)}"""', ""]
     if struct.fields:
         arguments = [f"{e.name}: {python_argument_type(e)} = {python_argument_default(e)}," for e in struct.fields]
         body += ["def __init__(", "    self,", "    *,", *indented(arguments), ") -> None: ..."]
@@ -43,7 +43,7 @@ def class_stub(definition: Definition, struct: Struct) -> list[str]:
 
 def class_doc(definition: Definition, struct: Struct) -> list[str]:
     if struct.name not in definition.messages:
-        holders = " and ".join(f"`{other.name}.{each.name}`" for other, each in uses(definition, struct))
+        holders = " and ".join(f"`{other.name}.{field.name}`" for other, field in uses(definition, struct))
         return [f'"""An element of, or what is in, {holders}."""', ""]
     flexible = f", flexible from {struct.flexible_from} on" if struct.flexible_from <= struct.versions.last else ""
     block = struct.name.removeprefix(definition.name) or "Format"
@@ -51,17 +51,21 @@ def class_doc(definition: Definition, struct: Struct) -> list[str]:
 
 
 def uses(definition: Definition, struct: Struct) -> list[tuple[Struct, Field]]:
-    return [(other, each) for other in definition.structs.values() for each in other.fields if each.type == struct.name]
+    return [
+        (other, field) for other in definition.structs.values() for field in other.fields if field.type == struct.name
+    ]
 
 
-def field_doc(each: Field, struct: Struct) -> str:
+def field_doc(field: Field, struct: Struct) -> str:
     """`The group. string, versions 0 to 9.`"""
-    words = [f"array of {each.type}" if each.is_array else each.type, versions_text(each.versions)]
-    if each.tag is not None:
-        words.append(f"tag {each.tag}")
-    if each.nullable is not None:
-        words.append("may be null" if each.nullable == each.versions else f"may be null from {each.nullable.first} on")
-    meaning = f"{each.doc[0].upper()}{each.doc[1:]}. " if each.doc else ""
+    words = [f"array of {field.type}" if field.is_array else field.type, versions_text(field.versions)]
+    if field.tag is not None:
+        words.append(f"tag {field.tag}")
+    if field.nullable is not None:
+        words.append(
+            "may be null" if field.nullable == field.versions else f"may be null from {field.nullable.first} on"
+        )
+    meaning = f"{field.doc[0].upper()}{field.doc[1:]}. " if field.doc else ""
     return (meaning + ", ".join(words) + ".").replace('"', '\\"')
 
 

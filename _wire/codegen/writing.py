@@ -46,14 +46,14 @@ def write_method(struct: Struct) -> list[str]:
 
 def runs_of_fields(struct: Struct) -> Iterator[tuple[str, list[Field]]]:
     """The untagged fields in order, with the condition of their versions. Adjacent fields of fixed size are grouped."""
-    untagged = (each for each in struct.fields if each.tag is None)
-    by_condition = groupby(untagged, key=lambda each: (in_versions(each.versions, struct.versions), is_fixed(each)))
+    untagged = (field for field in struct.fields if field.tag is None)
+    by_condition = groupby(untagged, key=lambda field: (in_versions(field.versions, struct.versions), is_fixed(field)))
     for (condition, fixed), fields in by_condition:
-        yield from [(condition, list(fields))] if fixed else [(condition, [each]) for each in fields]
+        yield from [(condition, list(fields))] if fixed else [(condition, [field]) for field in fields]
 
 
-def is_fixed(each: Field) -> bool:
-    return each.type in STORES and not each.is_array
+def is_fixed(field: Field) -> bool:
+    return field.type in STORES and not field.is_array
 
 
 def is_written_at_once(run: list[Field]) -> bool:
@@ -62,44 +62,44 @@ def is_written_at_once(run: list[Field]) -> bool:
 
 def write_at_once(run: list[Field]) -> list[str]:
     """The statements that write them after a single check of the space."""
-    lines, position = [f"room = reserve(w, {sum(SIZES[each.type] for each in run)})"], 0
-    for each in run:
+    lines, position = [f"room = reserve(w, {sum(SIZES[field.type] for field in run)})"], 0
+    for field in run:
         at = f"room + {position}" if position else "room"
-        lines.append(STORES[each.type].format(at=at, value=f"self.{each.name}"))
-        position += SIZES[each.type]
+        lines.append(STORES[field.type].format(at=at, value=f"self.{field.name}"))
+        position += SIZES[field.type]
     return lines
 
 
-def write_field(each: Field, struct: Struct) -> list[str]:
+def write_field(field: Field, struct: Struct) -> list[str]:
     """The statements that write a field of the version."""
-    path = f'to(w, b"{struct.path}{each.name}")'
-    value = f"self.{each.name}"
-    if each.is_array:
-        return write_array(each, path, value)
-    if each.is_struct:
-        return write_single_struct(each, path, value)
-    return by_nullability(each, lambda null: write_call(each.type, path, value, null))
+    path = f'to(w, b"{struct.path}{field.name}")'
+    value = f"self.{field.name}"
+    if field.is_array:
+        return write_array(field, path, value)
+    if field.is_struct:
+        return write_single_struct(field, path, value)
+    return by_nullability(field, lambda null: write_call(field.type, path, value, null))
 
 
-def write_array(each: Field, path: str, value: str) -> list[str]:
-    if goes_in_one_piece(each):
+def write_array(field: Field, path: str, value: str) -> list[str]:
+    if goes_in_one_piece(field):
         return [f"write_int32_array({path}, {value}, flexible)"]
-    one = f"(<{each.type}?>element).write(w, version)" if each.is_struct else write_call(each.type, "w", "element")
-    lines = by_nullability(each, lambda null: f"write_{null}count({path}, {value}, flexible)")
+    one = f"(<{field.type}?>element).write(w, version)" if field.is_struct else write_call(field.type, "w", "element")
+    lines = by_nullability(field, lambda null: f"write_{null}count({path}, {value}, flexible)")
     loop = [f"for element in {value}:", f"    {one}", "    count_written(w, 1)"]
-    return [*lines, *loop] if each.nullable is None else [*lines, f"if {value} is not None:", *indented(loop)]
+    return [*lines, *loop] if field.nullable is None else [*lines, f"if {value} is not None:", *indented(loop)]
 
 
-def write_single_struct(each: Field, path: str, value: str) -> list[str]:
+def write_single_struct(field: Field, path: str, value: str) -> list[str]:
     """A nullable struct begins with a flag: an int8 or, within a tag, an unsigned varint that is 0 for null."""
     body = f"{value}.write(w, version)"
-    if each.nullable is None:
-        is_sent_at_all = each.tag is not None  # a tagged struct that is None is not written in the first place
+    if field.nullable is None:
+        is_sent_at_all = field.tag is not None  # a tagged struct that is None is not written in the first place
         return [body] if is_sent_at_all else [f"if {value} is None:", f"    raise_null({path})", body]
-    condition = in_versions(each.nullable, each.versions)
+    condition = in_versions(field.nullable, field.versions)
     write_presence = (
         f"write_int8(w, -1 if {value} is None else 1)"
-        if each.tag is None
+        if field.tag is None
         else f"write_uvarint(w, 0 if {value} is None else 1)"
     )
     if not condition:
@@ -122,31 +122,31 @@ def write_call(type_name: str, writer: str, value: str, null: str = "") -> str:
 
 def write_tags(struct: Struct) -> list[str]:
     """The number of tagged fields that differ from their defaults, followed by these fields."""
-    tagged = [each for each in struct.fields if each.tag is not None]
+    tagged = [field for field in struct.fields if field.tag is not None]
     if not tagged:
         return ["write_uvarint(w, 0)"]
-    sent = {each.name: is_sent(each, struct) for each in tagged}
+    sent = {field.name: is_sent(field, struct) for field in tagged}
     lines = ["write_uvarint(w, <uint32_t>("]
-    lines += [f"    {'+ ' if i else ''}({sent[each.name]})" for i, each in enumerate(tagged)]
+    lines += [f"    {'+ ' if i else ''}({sent[field.name]})" for i, field in enumerate(tagged)]
     lines.append("))")
-    for each in tagged:
-        lines += [f"if {sent[each.name]}:", f"    mark = begin_tag(w, {each.tag})"]
-        lines += indented([*write_field(each, struct), "end_tag(w, mark)"])
+    for field in tagged:
+        lines += [f"if {sent[field.name]}:", f"    mark = begin_tag(w, {field.tag})"]
+        lines += indented([*write_field(field, struct), "end_tag(w, mark)"])
     return lines
 
 
-def is_sent(each: Field, struct: Struct) -> str:
+def is_sent(field: Field, struct: Struct) -> str:
     """The condition under which a tagged field is written: the version has it, and its value is not the default."""
-    value = f"self.{each.name}"
-    if may_be_null_in_its_tag(each):
-        differs = f"{value} is None or {value} != {python_default(each)}"
-    elif each.default is None and (each.is_struct or each.has_default):
+    value = f"self.{field.name}"
+    if may_be_null_in_its_tag(field):
+        differs = f"{value} is None or {value} != {python_default(field)}"
+    elif field.default is None and (field.is_struct or field.has_default):
         differs = f"{value} is not None"
-    elif each.is_array:
+    elif field.is_array:
         differs = f"{value} is None or len({value}) > 0"
-    elif each.type == "bool":
-        differs = f"not {value}" if each.default else value
+    elif field.type == "bool":
+        differs = f"not {value}" if field.default else value
     else:
-        differs = f"{value} != {python_default(each)}"
-    condition = in_versions(each.versions, flexible_versions(struct))
+        differs = f"{value} != {python_default(field)}"
+    condition = in_versions(field.versions, flexible_versions(struct))
     return f"{condition} and ({differs})" if condition else differs

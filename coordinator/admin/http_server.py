@@ -56,14 +56,16 @@ class OneRequestProtocol(H11Protocol):
         """Close a connection that goes before this one; return whether there was one."""
         others: list[OneRequestProtocol] = list(self.connections)  # type: ignore[arg-type]
         # One that is closing keeps its place until the event loop says that it is closed.
-        if len(self.connections) - sum(each.transport.is_closing() for each in others) < CONNECTIONS_MAX:
+        if len(self.connections) - sum(other.transport.is_closing() for other in others) < CONNECTIONS_MAX:
             return True
-        others = [each for each in others if not each.transport.is_closing()]
-        late = [each for each in others if each.cycle is None]
+        others = [other for other in others if not other.transport.is_closing()]
+        late = [other for other in others if other.cycle is None]
         if not late:
-            late = [each for each in others if self._opened_at - each._opened_at > REQUEST_SECONDS]
-        counts = Counter(each._client_host for each in late)
-        oldest = min(late, key=lambda each: (-counts[each._client_host], each._opened_at), default=None)
+            late = [other for other in others if self._opened_at - other._opened_at > REQUEST_SECONDS]
+        counts = Counter(connection._client_host for connection in late)
+        oldest = min(
+            late, key=lambda connection: (-counts[connection._client_host], connection._opened_at), default=None
+        )
         if oldest is not None:
             oldest.transport.abort()
         return oldest is not None

@@ -57,7 +57,7 @@ def _joined(
 def _assignors(metadata: MemberMetadata) -> list[str]:
     """Those that it offers as a member of the classic protocol; else the one that it asks for, if any."""
     if metadata.classic is not None:
-        return [each.name for each in metadata.classic.protocols]
+        return [protocol.name for protocol in metadata.classic.protocols]
     return [] if metadata.server_assignor is None else [metadata.server_assignor]
 
 
@@ -219,7 +219,7 @@ def _stable(
     state.is_rebalancing = False
     return {
         "members": len(group.members),
-        "partitions": sum(partition_count(each.current.assigned) for each in group.members.values()),
+        "partitions": sum(partition_count(member.current.assigned) for member in group.members.values()),
         "partitions_moved": moved,
         "join_ms": join_ms,
         "sync_ms": sync_ms,
@@ -245,9 +245,9 @@ def _patterns_resolved(
     for topic in sorted(event.appeared)[: schema.TOPICS_NAMED_MAX]:
         if len(state.topics) < schema.TOPICS_NAMED_MAX:
             state.topics = {topic: NO_TOPIC, **state.topics}  # the epoch that rises now tells that it appeared
-    count = sum(len(each.topics) for each in event.resolved.values())
+    count = sum(len(resolved.topics) for resolved in event.resolved.values())
     is_named = count <= schema.TOPICS_NAMED_MAX
-    patterns = {pattern: list(each.topics) for pattern, each in event.resolved.items()} if is_named else {}
+    patterns = {pattern: list(resolved.topics) for pattern, resolved in event.resolved.items()} if is_named else {}
     return {"patterns": patterns, "unnamed_topics": 0 if is_named else count}
 
 
@@ -308,7 +308,9 @@ def _remember(group: ConsumerGroup, state: GroupAuditState, world: World) -> Non
 
 
 def _progress(group: ConsumerGroup, state: GroupAuditState) -> dict[str, schema.MemberProgress]:
-    return {each.member_id: _progress_of(each, state.members[each.member_id]) for each in group.members.values()}
+    return {
+        member.member_id: _progress_of(member, state.members[member.member_id]) for member in group.members.values()
+    }
 
 
 def _progress_of(member: ConsumerMember, known: KnownMember) -> schema.MemberProgress:

@@ -114,7 +114,8 @@ def _stored_events(of_kind: Mapping[type, tuple[Projection, ...]]) -> frozenset[
         event
         for kind in KIND_AUDITS.values()
         for event, projections in kind.projections.items()
-        if event not in of_kind and all(each.event_class is not schema.GroupConverted for each in projections)
+        if event not in of_kind
+        and all(projection.event_class is not schema.GroupConverted for projection in projections)
     }
     return frozenset(
         projection.event_class

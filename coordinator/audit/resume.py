@@ -237,9 +237,9 @@ class AuditCursor(msgspec.Struct):
     def _take(self, members: list[ReadSnapshot], progress: Mapping[str, ReadProgress]) -> None:
         self.members, self.knows_members = 0, True
         self.marks.clear()
-        for each in members:
-            of_member = progress.get(each.member.member_id)
-            self._add(each.member.member_id, () if of_member is None else astuple(of_member))
+        for member in members:
+            of_member = progress.get(member.member.member_id)
+            self._add(member.member.member_id, () if of_member is None else astuple(of_member))
 
     def _add(self, member_id: str, progress: tuple[Any, ...]) -> None:
         """Add a member, whose mark perhaps contains how far it is."""
@@ -266,7 +266,9 @@ class AuditCursor(msgspec.Struct):
 def _is_left_for_a_time(event: ReadEvent) -> bool:
     """Whether a snapshot tells of no rebalance, and of a static member that is away."""
     is_snapshot = event.kind == TAGS[GroupSnapshot]
-    return is_snapshot and any(each.member_epoch == LEFT_FOR_A_MOMENT for each in event.progress.values())
+    return is_snapshot and any(
+        read_progress.member_epoch == LEFT_FOR_A_MOMENT for read_progress in event.progress.values()
+    )
 
 
 class AuditReplay:

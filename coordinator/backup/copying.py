@@ -78,10 +78,10 @@ def back_up(
         BackupError: it is no data folder of this server, one is missing, or the target is not empty.
         OSError: a file cannot be read or written.
     """
-    properties = [_properties_of(each) for each in directories]
+    properties = [_properties_of(directory) for directory in directories]
     if len({each["cluster.id"] for each in properties}) > 1:
         raise BackupError(f"{_named(directories)} belong to several servers")
-    if not any((each / folder_name(METADATA_LOG, 0)).is_dir() for each in directories):
+    if not any((directory / folder_name(METADATA_LOG, 0)).is_dir() for directory in directories):
         raise BackupError(f"none of {_named(directories)} has the metadata log: name all of log.dirs")
     _make_empty(target)
     began_ms = wall_ms()
@@ -104,7 +104,7 @@ def back_up(
         node_id=int(properties[0]["node.id"]),
         began_ms=began_ms,
         ended_ms=wall_ms(),
-        directories=[str(each) for each in directories],
+        directories=[str(directory) for directory in directories],
         files=files,
     )
     fs = DiskFileSystem()

@@ -47,7 +47,7 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def size_bytes(self) -> int:
-        return sum(each.bytes for each in self.files)
+        return sum(file.bytes for file in self.files)
 
 
 class _Format(msgspec.Struct):
@@ -84,11 +84,11 @@ def _check_paths(path: Path, manifest: Manifest) -> None:
     """No file of a backup may be put anywhere but in the log directories."""
     numbers = {str(number) for number in range(len(manifest.directories))}
     seen: set[str] = set()
-    for each in manifest.files:
-        number, _, rest = each.path.partition("/")
-        if number not in numbers or not is_normal(rest) or each.path in seen or each.bytes < 0:
-            raise BackupError(f"{path} is damaged: it names the file {each.path!r}")
-        seen.add(each.path)
+    for file in manifest.files:
+        number, _, rest = file.path.partition("/")
+        if number not in numbers or not is_normal(rest) or file.path in seen or file.bytes < 0:
+            raise BackupError(f"{path} is damaged: it names the file {file.path!r}")
+        seen.add(file.path)
 
 
 def is_normal(path: str) -> bool:

@@ -36,9 +36,9 @@ def verify(backup: Path, progress: Progress = lambda _: None) -> Manifest:
     """
     manifest = read_manifest(backup)
     _check_sizes(backup, manifest)
-    for each in manifest.files:
-        path = file_in(backup, each.path)
-        if sha256_of(path, progress) != each.sha256:
+    for file in manifest.files:
+        path = file_in(backup, file.path)
+        if sha256_of(path, progress) != file.sha256:
             raise BackupError(f"{path} is damaged: it is not what was copied")
     return manifest
 
@@ -69,8 +69,8 @@ def restore(backup: Path, directories: Sequence[Path], progress: Progress = lamb
             properties = file_in(backup, f"{number}/{META_PROPERTIES}")
             unfinished = _properties_of(properties) | {"version": RESTORE}
             write_properties(fs, directory, unfinished, is_ours=True)
-        for each in manifest.files:
-            _restore_file(backup, each, directories, progress)
+        for file in manifest.files:
+            _restore_file(backup, file, directories, progress)
         for number, directory in enumerate(directories):
             flush_folders(fs, directory)
             write_properties(
@@ -88,22 +88,22 @@ def _check_directories(manifest: Manifest, directories: Sequence[Path]) -> None:
             f"the backup was made of {len(manifest.directories)} log directories"
             f" ({', '.join(manifest.directories)}), not of {len(directories)}: name as many, in the same order"
         )
-    if len({each.resolve() for each in directories}) < len(directories):
+    if len({directory.resolve() for directory in directories}) < len(directories):
         raise BackupError("two of the log directories are the same")
     for number in range(len(directories)):
-        if not any(each.path == f"{number}/{META_PROPERTIES}" for each in manifest.files):
+        if not any(file.path == f"{number}/{META_PROPERTIES}" for file in manifest.files):
             raise BackupError(
                 f"the backup has no {META_PROPERTIES} of the log directory {manifest.directories[number]}"
             )
 
 
 def _check_sizes(backup: Path, manifest: Manifest) -> None:
-    for each in manifest.files:
-        path = file_in(backup, each.path)
+    for file in manifest.files:
+        path = file_in(backup, file.path)
         if not path.is_file():
             raise BackupError(f"{path} is missing")
-        if path.stat().st_size != each.bytes:
-            raise BackupError(f"{path} is damaged: it has {path.stat().st_size} bytes, {each.bytes} were copied")
+        if path.stat().st_size != file.bytes:
+            raise BackupError(f"{path} is damaged: it has {path.stat().st_size} bytes, {file.bytes} were copied")
 
 
 def _empty(directory: Path) -> None:
@@ -131,7 +131,7 @@ def _is_unfinished(directory: Path) -> bool:
 
 
 def _check_room(directory: Path, manifest: Manifest, number: int) -> None:
-    needed = sum(each.bytes for each in manifest.files if each.path.startswith(f"{number}/"))
+    needed = sum(file.bytes for file in manifest.files if file.path.startswith(f"{number}/"))
     free = shutil.disk_usage(directory).free
     if needed > free:
         raise BackupError(f"{directory} has {free} bytes free; the backup needs {needed}")

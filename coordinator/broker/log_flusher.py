@@ -285,8 +285,8 @@ class LogFlusher:
             log.finish_flush(flush)
             self._notifier.mark_durable(log)
         durable, self._committing = self._committing or [], None
-        for each in durable:
-            each(None)
+        for callback in durable:
+            callback(None)
         self._suspend_waiting()
         if self._dirty:
             self._scheduler.request_iteration()
@@ -310,5 +310,5 @@ class LogFlusher:
         while self._dirty or self._committing or self._waiting:
             durable = (self._committing or []) + self._waiting
             self._committing, self._waiting, self._dirty = None, [], {}
-            for each in durable:
-                each(None)
+            for callback in durable:
+                callback(None)

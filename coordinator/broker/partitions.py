@@ -260,7 +260,7 @@ class Partitions:
 
     def directory(self, path: Path) -> LogDirectory | None:
         """The log directory with this path; None if it is offline."""
-        return next((each for each in self._directories.online if each.root == path), None)
+        return next((directory for directory in self._directories.online if directory.root == path), None)
 
     def directory_of(self, topic: str, partition: int) -> LogDirectory | None:
         """The log directory that has or gets the log of a partition that exists; None if it is offline."""

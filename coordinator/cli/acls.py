@@ -37,7 +37,7 @@ def _word(name: str) -> str:
     return name.lower().replace("_", "-")
 
 
-OPERATIONS: Final = {_word(each.name): each for each in AclOperation}
+OPERATIONS: Final = {_word(acl_operation.name): acl_operation for acl_operation in AclOperation}
 CLUSTER_OPTION: Final = "--cluster"
 COLUMNS: Final = {
     "resource_type": "resource",
@@ -87,9 +87,9 @@ def list_command(
     """Print ACLs: all of them, or those that hold for the named resources."""
     resources = _resources(topics, groups, transactional_ids, cluster)
     pattern = PatternType.PREFIXED if prefixed else MATCH
-    filters = [_filter(each, pattern, principal) for each in resources] or [_filter(None, ANY, principal)]
+    filters = [_filter(resource, pattern, principal) for resource in resources] or [_filter(None, ANY, principal)]
     with one_line_errors():
-        found = sorted({acl for each in filters for acl in list_acls(bootstrap, each)})
+        found = sorted({acl for filter_ in filters for acl in list_acls(bootstrap, filter_)})
     _print(found, output, "there are no such ACLs" if resources or principal else "there are no ACLs")
 
 
@@ -120,12 +120,14 @@ def add_command(
 ) -> None:
     """Add ACLs: each of the principals may (or may not) do each of the operations on each of the resources."""
     resources = _resources(topics, groups, transactional_ids, cluster)
-    who = [(each, PermissionType.ALLOW) for each in allowed] + [(each, PermissionType.DENY) for each in denied]
+    who = [(principal, PermissionType.ALLOW) for principal in allowed] + [
+        (principal, PermissionType.DENY) for principal in denied
+    ]
     if not resources:
         raise click.ClickException("name a resource: --topic, --group, --transactional-id or --cluster")
     if not who:
         raise click.ClickException("say who: --allow TYPE:NAME or --deny TYPE:NAME, as --allow User:alice")
-    needed = list(_needed(resources, [OPERATIONS[each] for each in operations], consumer, producer))
+    needed = list(_needed(resources, [OPERATIONS[operation] for operation in operations], consumer, producer))
     if not needed:
         raise click.ClickException("say what: --operation, --consumer or --producer")
     pattern = PatternType.PREFIXED if prefixed else PatternType.LITERAL
@@ -156,7 +158,7 @@ def remove_command(
     if not resources and principal is None:
         raise click.ClickException("name a resource (--topic, --group, ...), a principal (--principal), or both")
     pattern = PatternType.PREFIXED if prefixed else PatternType.LITERAL
-    filters = [_filter(each, pattern, principal) for each in resources] or [_filter(None, ANY, principal)]
+    filters = [_filter(resource, pattern, principal) for resource in resources] or [_filter(None, ANY, principal)]
     with one_line_errors():
         removed = remove_acls(bootstrap, filters)
     if not removed:
@@ -182,7 +184,9 @@ def _needed(
     found = dict.fromkeys(product(resources, operations))
     for is_wanted, role in ((consumer, CONSUMER), (producer, PRODUCER)):
         if is_wanted:
-            found |= dict.fromkeys((each, operation) for each in resources for operation in role.get(each[0], ()))
+            found |= dict.fromkeys(
+                (resource, operation) for resource in resources for operation in role.get(resource[0], ())
+            )
     yield from found
 
 

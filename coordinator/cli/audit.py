@@ -75,7 +75,7 @@ def tail(
             if not follow:
                 _require_events(records, count, group_id)
             key = None if group_id is None else group_id.encode()
-            for record in topic.follow(position, lambda each: key is None or each == key) if follow else ():
+            for record in topic.follow(position, lambda found_key: key is None or found_key == key) if follow else ():
                 _print(record, at, as_json)
 
 
@@ -94,7 +94,7 @@ def verify(bootstrap: Bootstrap) -> None:
     with one_line_errors(), AuditTopic(bootstrap) as topic:
         for partition in topic.partitions:
             records = topic.records(topic.offsets([partition], EARLIEST), lambda key: True)
-            verified = verify_chain((each.offset, each.record) for each in records)
+            verified = verify_chain((record.offset, record.record) for record in records)
             found.append(verified)
             if verified.broken is not None:
                 offset, event, problem = verified.broken

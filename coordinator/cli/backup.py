@@ -18,7 +18,7 @@ LOG_DIRECTORIES = click.option(
     "directories",
     required=True,
     metavar="DIR[,DIR...]",
-    callback=lambda context, option, value: [Path(each) for each in value.split(",")],
+    callback=lambda context, option, value: [Path(text) for text in value.split(",")],
     help="The log directories: all of log.dirs, and metadata.log.dir if that is another one.",
 )
 

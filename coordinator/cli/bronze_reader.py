@@ -38,7 +38,7 @@ def bronze_records(tables: Path, group_id: str | None, *, with_coordinator: bool
         if only and with_coordinator:
             # A query of its own: a subquery in an OR takes a second for ten thousand records.
             found = engine.execute(f'SELECT DISTINCT "partition" FROM bronze {only}')
-            partitions = [str(int(each)) for batch in found for each in batch.column(0).to_pylist()]
+            partitions = [str(int(struct)) for batch in found for struct in batch.column(0).to_pylist()]
             only += f' OR (key IS NULL AND "partition" IN ({", ".join(partitions)}))' if partitions else ""
         batches = engine.execute(
             f'SELECT "partition", "offset", key, value FROM bronze {only} ORDER BY "partition", "offset"'

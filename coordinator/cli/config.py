@@ -57,7 +57,7 @@ def check(
     warnings = list(security_warnings(config, listeners))
     for warning in warnings:
         click.echo(f"warning: {warning}")
-    names = ", ".join(f"{each.name} ({each.security_protocol.value})" for each in listeners)
+    names = ", ".join(f"{listener.name} ({listener.security_protocol.value})" for listener in listeners)
     click.echo(f"a server starts with these settings; its listeners are {names}")
     if warnings and strict:
         sys.exit(PROBLEMS)
@@ -85,7 +85,7 @@ def show(
         found = list(effective_settings(understood, with_defaults=with_defaults))
     except ConfigError as problem:
         raise click.ClickException(printable(str(problem))) from problem
-    records = [each._asdict() for each in found]
+    records = [effective._asdict() for effective in found]
     print_records(records, Effective._fields, output, "all settings have their defaults; --all shows them")
 
 

@@ -48,7 +48,7 @@ def diff(first: Path, second: Path | None, bootstrap: Bootstrap | None, output: 
             found = _differences(first, second, bootstrap)
         except ConfigError as problem:
             raise click.ClickException(printable(str(problem))) from problem
-    records = [each._asdict() for each in found]
+    records = [difference._asdict() for difference in found]
     print_records(records, Difference._fields, output, "the values of all settings are the same")
     sys.exit(DIFFERENT if found else 0)
 
@@ -76,7 +76,10 @@ def _described(config: Config) -> dict[str, Described]:
     """What a server with these settings says of itself."""
     from coordinator.node.handlers import broker_configs as handler
 
-    return {each.name: Described(each.value, each.is_sensitive) for each in handler.broker_configs(config, {})}
+    return {
+        broker_config.name: Described(broker_config.value, broker_config.is_sensitive)
+        for broker_config in handler.broker_configs(config, {})
+    }
 
 
 def _compared(

@@ -55,7 +55,7 @@ def list_command(bootstrap: Bootstrap, logs: LogOptions, utc: bool, output: str)
             print_logged_groups(logs, output, utc=utc)
         return
     with one_line_errors():
-        groups = [asdict(each) | {"lag": lag} for each, lag in list_groups(bootstrap)]
+        groups = [asdict(group) | {"lag": lag} for group, lag in list_groups(bootstrap)]
     columns = ("group_id", "state", "protocol_type", "lag")
     print_records(groups, columns, output, "there are no groups")
 
@@ -94,14 +94,14 @@ def describe_command(group_id: str, source: Source, utc: bool, as_json: bool) ->
             return
         for line in _lines(group, _now_ms()):
             click.echo(line)
-        for each in hidden_topics(group.hidden_topics):
-            click.echo(paragraph(f"! {each}.", "  ", ""))
-        for each in _came_back(group, clock(utc)):
-            click.echo(paragraph(f"! {each}", "  ", ""))
+        for hidden_topic in hidden_topics(group.hidden_topics):
+            click.echo(paragraph(f"! {hidden_topic}.", "  ", ""))
+        for line in _came_back(group, clock(utc)):
+            click.echo(paragraph(f"! {line}", "  ", ""))
         now_ms = _now_ms()
         lately = told_lately(bootstrap) if group.members else Lately()
-        for each in notes(group, now_ms, clock(utc), go_on(lately.denials, now_ms), lately.heard_since_ms):
-            click.echo(paragraph(f"! {each}", "  ", ""))
+        for note in notes(group, now_ms, clock(utc), go_on(lately.denials, now_ms), lately.heard_since_ms):
+            click.echo(paragraph(f"! {note}", "  ", ""))
 
 
 def _describe_with_logs(source: Source, group_id: str, at: Clock, as_json: bool) -> None:
@@ -128,7 +128,7 @@ def _now_ms() -> int:
 
 
 def _json(group: DescribedGroup, now_ms: int) -> dict[str, object]:
-    lags = [_partition_json(each, now_ms) for each in group.partitions]
+    lags = [_partition_json(partition, now_ms) for partition in group.partitions]
     return asdict(group) | {"lag": group.lag, "lag_ms": group.lag_ms(now_ms), "partitions": lags}
 
 
@@ -154,17 +154,17 @@ def _lines(group: DescribedGroup, now_ms: int) -> Iterator[str]:
         f" {counted(len(group.partitions), 'partition')}"
     )
     refs = {
-        each.member_id: MemberRef(each.member_id, each.client_id, each.client_host, each.group_instance_id)
-        for each in group.members
+        member.member_id: MemberRef(member.member_id, member.client_id, member.client_host, member.group_instance_id)
+        for member in group.members
     }
     names = Names(refs.values())
     if group.members:
         yield ""
-        yield from _member_table(group, {each: names.of(ref) for each, ref in refs.items()})
+        yield from _member_table(group, {member_id: names.of(ref) for member_id, ref in refs.items()})
         yield from _of_workers(group)
     if group.partitions:
         yield ""
-        yield from _lag_table(group, {each: names.of(ref) for each, ref in refs.items()}, now_ms)
+        yield from _lag_table(group, {member_id: names.of(ref) for member_id, ref in refs.items()}, now_ms)
 
 
 def _host(member: DescribedMember) -> str:
@@ -175,31 +175,31 @@ def _host(member: DescribedMember) -> str:
 
 def _came_back(group: DescribedGroup, at: Clock) -> Iterator[str]:
     """Which members other tools tell the client before of."""
-    for each in group.members:
-        if each.came_back is not None:
-            now, before = each.came_back, (each.client_id, each.client_host)
-            yield returned(each.group_instance_id or "", now.client_host, now.since_ms, before, at)
+    for member in group.members:
+        if member.came_back is not None:
+            now, before = member.came_back, (member.client_id, member.client_host)
+            yield returned(member.group_instance_id or "", now.client_host, now.since_ms, before, at)
 
 
 def _member_table(group: DescribedGroup, names: dict[str, str]) -> Iterator[str]:
     """A line for each member. In a consumer group with its epoch, and with its target while one has another."""
     has_epochs = group.group_epoch is not None
-    what = "tasks" if any(each.worker is not None for each in group.members) else "partitions"
-    has_targets = not all(each.is_reconciled for each in group.members)
+    what = "tasks" if any(member.worker is not None for member in group.members) else "partitions"
+    has_targets = not all(member.is_reconciled for member in group.members)
     header = ["member", "host", "client id", *(["epoch"] if has_epochs else []), what, "assigned"]
     rows = []
-    for each in group.members:
-        owned = each.partitions if each.worker is None else each.worker.tasks
+    for member in group.members:
+        owned = member.partitions if member.worker is None else member.worker.tasks
         count = sum(map(len, (owned or {}).values()))
         rows.append(
             (
-                names[each.member_id],
-                _host(each),
-                each.client_id if each.came_back is None else each.came_back.client_id,
-                *([str(each.member_epoch)] if has_epochs else []),
+                names[member.member_id],
+                _host(member),
+                member.client_id if member.came_back is None else member.came_back.client_id,
+                *([str(member.member_epoch)] if has_epochs else []),
                 str(count),
-                _assigned(each),
-                *([_runs(each.target or {})] if has_targets else []),
+                _assigned(member),
+                *([_runs(member.target or {})] if has_targets else []),
             )
         )
     all_rows = [tuple(header + (["target"] if has_targets else [])), *sorted(rows)]
@@ -210,7 +210,7 @@ def _assigned(member: DescribedMember) -> str:
     """Partitions; of a worker of Kafka Connect, its connectors and tasks."""
     if member.worker is not None:
         worker = member.worker
-        connectors = " ".join(plain(each) for each in worker.connectors)
+        connectors = " ".join(plain(connector) for connector in worker.connectors)
         return f"connectors: {connectors or '-'}; tasks: {_runs(worker.tasks)}"
     if member.partitions is None:
         return "cannot be read"
@@ -219,21 +219,21 @@ def _assigned(member: DescribedMember) -> str:
 
 def _of_workers(group: DescribedGroup) -> Iterator[str]:
     """What the leader of a Kafka Connect cluster told its workers."""
-    workers = [each.worker for each in group.members if each.worker is not None]
+    workers = [member.worker for member in group.members if member.worker is not None]
     if not workers:
         return
-    connectors = sum(len(each.connectors) for each in workers)
-    tasks = sum(len(numbers) for each in workers for numbers in each.tasks.values())
-    offsets = sorted({each.config_offset for each in workers})
+    connectors = sum(len(worker.connectors) for worker in workers)
+    tasks = sum(len(numbers) for worker in workers for numbers in worker.tasks.values())
+    offsets = sorted({worker.config_offset for worker in workers})
     upto = f"{offsets[0]}" if len(offsets) == 1 else f"{offsets[0]} to {offsets[-1]}"
     yield (
         f"Kafka Connect: {counted(connectors, 'connector')} and {counted(tasks, 'task')}, by the configurations up to"
         f" offset {upto}"
     )
-    revoked = sum(len(numbers) for each in workers for numbers in each.revoked.values())
+    revoked = sum(len(numbers) for worker in workers for numbers in worker.revoked.values())
     if revoked:
         yield f"{counted(revoked, 'connector or task', 'connectors and tasks')} to be given up, for the next rebalance"
-    delay_ms = max(each.delay_ms for each in workers)
+    delay_ms = max(worker.delay_ms for worker in workers)
     if delay_ms > 0:
         yield (
             f"at the last rebalance the leader was to wait {duration(delay_ms)} for workers that had gone"
@@ -247,26 +247,26 @@ def _runs(partitions: dict[str, list[int]]) -> str:
 
 def _lag_table(group: DescribedGroup, names: dict[str, str], now_ms: int) -> Iterator[str]:
     """A line for each partition and one for all; the hosts of members only where there is room for them."""
-    hosts = {each.member_id: _host(each) for each in group.members}
+    hosts = {member.member_id: _host(member) for member in group.members}
     rows: list[tuple[str, ...]] = [("topic", "part.", "committed", "log end", "lag", "age", "member", "host")]
     rows.extend(
         (
-            each.topic,
-            str(each.partition),
-            *map(_number, (each.committed_offset, each.log_end_offset, each.lag)),
-            _age(each.lag_ms(now_ms)),
-            "-" if each.member_id is None else names[each.member_id],
-            "-" if each.member_id is None else hosts[each.member_id],
+            partition.topic,
+            str(partition.partition),
+            *map(_number, (partition.committed_offset, partition.log_end_offset, partition.lag)),
+            _age(partition.lag_ms(now_ms)),
+            "-" if partition.member_id is None else names[partition.member_id],
+            "-" if partition.member_id is None else hosts[partition.member_id],
         )
-        for each in group.partitions
+        for partition in group.partitions
     )
     rows.append(("total", "", "", "", _number(group.lag), _age(group.lag_ms(now_ms)), "", ""))
     numbers = frozenset({1, 2, 3, 4, 5})
     lines = list(table(rows, numbers))
     if max(map(len, lines)) > min(width(), LAG_WIDTH):
-        lines = list(table([each[:-1] for each in rows], numbers))
+        lines = list(table([row[:-1] for row in rows], numbers))
     yield from lines
-    unknown = sum(_has_unknown_age(each, now_ms) for each in group.partitions)
+    unknown = sum(_has_unknown_age(partition, now_ms) for partition in group.partitions)
     if unknown:
         text = f"The age is not known for {counted(unknown, 'partition')} with lag"
         yield f"{text}; it is looked up for {AGES_MAX} at most."

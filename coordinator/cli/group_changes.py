@@ -37,12 +37,12 @@ def offset_changes(group_id: str, changes: Sequence[OffsetChange]) -> list[dict[
     return [
         {
             "group": group_id,
-            "topic": each.topic,
-            "partition": each.partition,
-            "before": each.before,
-            "after": each.after,
+            "topic": change.topic,
+            "partition": change.partition,
+            "before": change.before,
+            "after": change.after,
         }
-        for each in changes
+        for change in changes
     ]
 
 
@@ -137,7 +137,7 @@ def remove_members_command(
         raise click.UsageError("name members, or give --all")
     with one_line_errors():
         if all_members:
-            member_ids = tuple(each.member_id for each in plan_delete_group(bootstrap, group_id).members)
+            member_ids = tuple(member.member_id for member in plan_delete_group(bootstrap, group_id).members)
             if not member_ids:
                 raise ClientError(f"group {group_id} has no members")
         remove_members(bootstrap, group_id, member_ids, reason)

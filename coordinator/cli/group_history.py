@@ -40,7 +40,7 @@ def history_command(group_id: str, source: Source, utc: bool, as_json: bool) -> 
         told = source.read(group_id)
         history = told.history
         if as_json:
-            print_json([generation_json(history, each) for each in history.generations])
+            print_json([generation_json(history, generation) for generation in history.generations])
             return
         for line in head_notes(told):
             click.echo(line)
@@ -96,7 +96,7 @@ def _document(difference: Difference) -> dict[str, Any]:
 
 def _second_name(difference: Difference) -> str:
     """The number alone if both are called the same."""
-    first, second = (each.rpartition(" ")[0] for each in difference.names)
+    first, second = (name.rpartition(" ")[0] for name in difference.names)
     return str(difference.second) if first == second else difference.names[1]
 
 
@@ -105,7 +105,7 @@ def _lines(group_id: str, difference: Difference) -> Iterator[str]:
     yield paragraph(f"group {plain(group_id)}, from {difference.names[0]} to {_second_name(difference)}")
     for what, members in (("came", difference.came), ("went", difference.went)):
         if members:
-            yield paragraph(f"{what}: {', '.join(names.full(each) for each in members)}", "      ", "")
+            yield paragraph(f"{what}: {', '.join(names.full(member) for member in members)}", "      ", "")
     if not difference.came and not difference.went:
         yield "the members are the same"
     rows = [("member", "kept", "gained", "lost", "what")]

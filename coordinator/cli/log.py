@@ -172,7 +172,7 @@ def _repair_log(fs: FileSystem, folder: Path, key: tuple[str, int], clean: bool,
 
 def _folder_of_metadata(folders: Sequence[Path]) -> Path:
     """The folder with the metadata log; the first one if none has it."""
-    return next((each for each in folders if (each / folder_name(METADATA_LOG, 0)).is_dir()), folders[0])
+    return next((folder for folder in folders if (folder / folder_name(METADATA_LOG, 0)).is_dir()), folders[0])
 
 
 def _partitions_twice(keys: Mapping[Path, list[tuple[str, int]]]) -> Iterator[Problem]:
@@ -203,8 +203,8 @@ def _topics(fs: ReadOnlyFileSystem, folder: Path) -> tuple[Mapping[str, KnownTop
     except (MalformedMessage, ValueError, KeyError) as problem:
         return None, Problem(path, f"a record cannot be understood: {problem}")
     return {
-        name: KnownTopic(each.topic_id, each.partitions, "compact" in each.configs.get("cleanup.policy", ""))
-        for name, each in image.topics.items()
+        name: KnownTopic(topic.topic_id, topic.partitions, "compact" in topic.configs.get("cleanup.policy", ""))
+        for name, topic in image.topics.items()
     }, None
 
 

@@ -89,7 +89,7 @@ def _log(
                         yield json.dumps(_batch_json(key, item.position, item.header, records))
                     else:
                         yield _batch_line(item.position, item.header)
-                        yield from (_record_line(key[0], item.header, each) for each in records)
+                        yield from (_record_line(key[0], item.header, record) for record in records)
         finally:
             segment.close()
 
@@ -145,7 +145,9 @@ def _batch_fields(position: int, header: BatchHeader) -> dict[str, Any]:
 
 def _batch_line(position: int, header: BatchHeader) -> str:
     fields = _batch_fields(position, header)
-    return " ".join(f"{name}: {str(each).lower() if isinstance(each, bool) else each}" for name, each in fields.items())
+    return " ".join(
+        f"{name}: {str(field).lower() if isinstance(field, bool) else field}" for name, field in fields.items()
+    )
 
 
 def _record_line(topic: str, header: BatchHeader, record: Record) -> str:
@@ -153,9 +155,9 @@ def _record_line(topic: str, header: BatchHeader, record: Record) -> str:
     sizes = f"keySize: {_size(record.key)} valueSize: {_size(record.value)}"
     key, value = decoded(topic, header, record)
     shown = "".join(
-        f" {name}: {each if isinstance(each, str) else json.dumps(each)}"
-        for name, each in (("key", key), ("payload", value))
-        if each is not None
+        f" {name}: {content if isinstance(content, str) else json.dumps(content)}"
+        for name, content in (("key", key), ("payload", value))
+        if content is not None
     )
     return (
         f"| offset: {record.offset} {header.timestamp_type}: {record.timestamp_ms} {sizes} headerKeys: [{names}]{shown}"
@@ -166,13 +168,13 @@ def _batch_json(key: tuple[str, int], position: int, header: BatchHeader, record
     fields = {"topic": key[0], "partition": key[1], **_batch_fields(position, header)}
     fields["deleteHorizonMs"] = header.delete_horizon_ms
     fields["records"] = []
-    for each in records:
-        record_key, value = decoded(key[0], header, each)
-        headers = [[name, None if text is None else _text(text)] for name, text in each.headers]
+    for record in records:
+        record_key, value = decoded(key[0], header, record)
+        headers = [[name, None if text is None else _text(text)] for name, text in record.headers]
         fields["records"].append(
             {
-                "offset": each.offset,
-                "timestamp": each.timestamp_ms,
+                "offset": record.offset,
+                "timestamp": record.timestamp_ms,
                 "headers": headers,
                 "key": record_key,
                 "payload": value,
@@ -217,7 +219,7 @@ def fields_of(message: Any) -> Any:
     if isinstance(message, Struct):
         return {name: fields_of(getattr(message, name)) for name in type(message).FIELDS}
     if isinstance(message, list | tuple):
-        return [fields_of(each) for each in message]
+        return [fields_of(element) for element in message]
     if isinstance(message, bytes | bytearray | memoryview):
         return bytes(message).hex()
     return message

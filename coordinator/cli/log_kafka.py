@@ -46,8 +46,8 @@ def import_command(folders: tuple[Path, ...]) -> None:
     if imported.was_interrupted:
         click.echo(f"ended an import that was interrupted; {_how_to_serve(folders)}")
         return
-    for each in imported.left_out:
-        click.echo(f"left out a config that this server does not have: {printable(each)}", err=True)
+    for sentence in imported.left_out:
+        click.echo(f"left out a config that this server does not have: {printable(sentence)}", err=True)
     click.echo(
         f"imported {imported.topics} topics with {imported.partitions} partitions, {imported.quotas} quotas, "
         f"{imported.scram_credentials} SCRAM credentials, {imported.acls} ACLs;"

@@ -101,7 +101,7 @@ def json_value(value: Any) -> Any:
     """A value as JSON has it: whatever is logged, the line can be written."""
     if value is None or type(value) in (str, int, float, bool):
         return value
-    return [json_value(each) for each in value] if type(value) in (list, tuple) else str(value)
+    return [json_value(element) for element in value] if type(value) in (list, tuple) else str(value)
 
 
 def json_style() -> Style:

@@ -33,9 +33,9 @@ def print_logged_groups(logs: LogOptions, output: str, *, utc: bool) -> None:
     groups = logged_groups(read.statements)
     at = clock(utc)
     rows = [
-        msgspec.to_builtins(each) | {"first": at(each.first_ms), "last": at(each.last_ms)}
-        for each in groups
-        if not each.is_doubtful
+        msgspec.to_builtins(group) | {"first": at(group.first_ms), "last": at(group.last_ms)}
+        for group in groups
+        if not group.is_doubtful
     ]
     left_out = len(groups) - len(rows)
     if left_out:
@@ -50,12 +50,12 @@ def described(history: GroupHistory) -> dict[str, Any]:
         "state": history.state,
         "group_type": history.group_type,
         "generation_id": history.generation_id,
-        "members": [msgspec.to_builtins(each.member) for each in history.members.values()],
+        "members": [msgspec.to_builtins(member.member) for member in history.members.values()],
     }
 
 
 def described_lines(history: GroupHistory) -> Iterator[str]:
-    members = [each.member for each in history.members.values()]
+    members = [member.member for member in history.members.values()]
     yield paragraph(
         f"group {plain(history.group_id)}: {history.state}, {number_word(history)} {history.generation_id},"
         f" {counted(len(members), 'member')} by its lines"
@@ -63,5 +63,5 @@ def described_lines(history: GroupHistory) -> Iterator[str]:
     if members:
         yield ""
         names = Names(members)
-        yield from table([["member", "id"], *([names.of(each), plain(each.member_id)] for each in members)])
+        yield from table([["member", "id"], *([names.of(member), plain(member.member_id)] for member in members)])
         yield ""

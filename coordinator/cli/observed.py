@@ -154,7 +154,7 @@ def evidence_of(history: ObservedHistory, generation: Generation) -> dict[str, A
         "generation_id": generation.generation_id,
         "cause": None if cause is None else str(cause),
         "member": msgspec.to_builtins(generation.member),
-        "evidence": [_statement(history, each) for each in claims.all()],
+        "evidence": [_statement(history, claim) for claim in claims.all()],
     }
 
 

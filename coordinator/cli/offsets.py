@@ -34,11 +34,13 @@ def export_command(group_ids: tuple[str, ...], all_groups: bool, bootstrap: Boot
     if all_groups == bool(group_ids):
         raise click.UsageError("name groups, or give --all-groups")
     with one_line_errors():
-        names = [each.group_id for each, _ in list_groups(bootstrap)] if all_groups else list(dict.fromkeys(group_ids))
+        names = (
+            [group.group_id for group, _ in list_groups(bootstrap)] if all_groups else list(dict.fromkeys(group_ids))
+        )
         found: offsets_csv.Offsets = {}
         for group_id in names:
             offsets = plan_delete_group(bootstrap, group_id).offsets
-            found[group_id] = {(each.topic, each.partition): each.before or 0 for each in offsets}
+            found[group_id] = {(offset.topic, offset.partition): offset.before or 0 for offset in offsets}
             if not all_groups and not offsets:
                 raise ClientError(f"group {group_id} has no committed offsets")
     click.echo(offsets_csv.written(found, with_group=len(group_ids) != 1), nl=False)
@@ -60,14 +62,19 @@ def import_command(file: Path, group_id: str | None, execute: bool, bootstrap: B
             found = offsets_csv.read(lines, group_id)
         if not found:
             raise ClientError(f"{file} has no offsets" + (f" of group {group_id}" if group_id else ""))
-        plans = {each: plan_reset(bootstrap, each, Target(offsets=offsets)) for each, offsets in sorted(found.items())}
-        busy = [each for each, plan in plans.items() if plan.members]
+        plans = {
+            imported_id: plan_reset(bootstrap, imported_id, Target(offsets=offsets))
+            for imported_id, offsets in sorted(found.items())
+        }
+        busy = [imported_id for imported_id, plan in plans.items() if plan.members]
         if execute and busy:
             raise ClientError(f"{_to_be_stopped(busy)}; nothing was changed")
         if execute:
-            for each, plan in plans.items():
-                change_offsets(bootstrap, each, plan.offsets)
-        records = [record for each, plan in plans.items() for record in offset_changes(each, plan.offsets)]
+            for imported_id, plan in plans.items():
+                change_offsets(bootstrap, imported_id, plan.offsets)
+        records = [
+            record for imported_id, plan in plans.items() for record in offset_changes(imported_id, plan.offsets)
+        ]
         print_records(records, ("group", *COLUMNS), output, "")
     if output == TABLE and not execute:
         click.echo(_to_be_stopped(busy) if busy else "nothing is changed yet: add --execute")

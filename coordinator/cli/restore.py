@@ -37,7 +37,7 @@ def command(backup: Path, directories: str | None, only_verify: bool) -> None:
             if directories is None:
                 manifest = verify(backup, progress)
             else:
-                manifest = restore(backup, [Path(each) for each in directories.split(",")], progress)
+                manifest = restore(backup, [Path(directory) for directory in directories.split(",")], progress)
     except (BackupError, OSError) as problem:
         raise click.ClickException(printable(str(problem))) from problem
     except KeyboardInterrupt:

@@ -57,7 +57,8 @@ def settings_of_node(texts: Mapping[str, str], number: int) -> dict[str, str]:
 def _moved(name: str, text: str, number: int) -> str:
     """The listeners, at a port that is higher by the number of the node."""
     return ",".join(
-        f"{each.name}://{each.host}:{_port(name, each.port, number)}" for each in parse_addresses(name, text)
+        f"{parse_address.name}://{parse_address.host}:{_port(name, parse_address.port, number)}"
+        for parse_address in parse_addresses(name, text)
     )
 
 

@@ -82,7 +82,9 @@ class Source:
         Raises:
             ClickException: there are no readable tables.
         """
-        found = sorted(self._table_records(group_id), key=lambda each: (each.time_ms, each.partition, each.offset))
+        found = sorted(
+            self._table_records(group_id), key=lambda record: (record.time_ms, record.partition, record.offset)
+        )
         return found[-count:] if count else []
 
     def _table_records(self, group_id: str | None, *, with_coordinator: bool = False) -> Iterable[AuditRecord]:

@@ -79,13 +79,13 @@ def print_records(
     if output == JSON:
         print_json(records)
     elif output == CSV:
-        print_csv([names, *([each[name] for name in names] for each in records)])
+        print_csv([names, *([record[name] for name in names] for record in records)])
     elif records:
         numbers = frozenset(
-            position for position, name in enumerate(names) if any(type(each[name]) is int for each in records)
+            position for position, name in enumerate(names) if any(type(record[name]) is int for record in records)
         )
         head = heads or [name.replace("_", " ") for name in names]
-        for line in table([head, *([_cell(each[name]) for name in names] for each in records)], numbers):
+        for line in table([head, *([_cell(record[name]) for name in names] for record in records)], numbers):
             click.echo(line)
     else:
         click.echo(empty)

@@ -25,7 +25,7 @@ def command() -> None:
 def list_command(bootstrap: Bootstrap, output: str) -> None:
     """Print all topics."""
     with one_line_errors():
-        found = [asdict(each) for each in topics.list_topics(bootstrap)]
+        found = [asdict(topic) for topic in topics.list_topics(bootstrap)]
     print_records(found, ("name", "partitions", "replicas", "is_internal"), output, "there are no topics")
 
 
@@ -45,7 +45,8 @@ def describe_command(name: str, bootstrap: Bootstrap, output: str) -> None:
         for key, value in sorted(topic.configs.items()):
             click.echo(f"  {printable(key)}={printable(value)}")
     records = [
-        asdict(each) | {"replicas": _ids(each.replicas), "in_sync": _ids(each.in_sync)} for each in topic.partitions
+        asdict(partition) | {"replicas": _ids(partition.replicas), "in_sync": _ids(partition.in_sync)}
+        for partition in topic.partitions
     ]
     print_records(records, PARTITION_COLUMNS, output, "")
 
@@ -71,10 +72,10 @@ def create_command(
 ) -> None:
     """Create TOPIC."""
     chosen = {}
-    for each in configs:
-        key, equals, value = each.partition("=")
+    for config in configs:
+        key, equals, value = config.partition("=")
         if not key or not equals:
-            raise click.UsageError(f"--config {each} is not KEY=VALUE")
+            raise click.UsageError(f"--config {config} is not KEY=VALUE")
         chosen[key] = value
     with one_line_errors():
         topics.create_topic(

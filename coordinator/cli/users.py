@@ -71,7 +71,7 @@ def list_command(bootstrap: Bootstrap, data_dir: Path | None, output: str) -> No
                 raise click.ClickException(f"there is no folder {data_dir}")
             with _store(data_dir, NODE_ID.default) as store:
                 users = {
-                    name: {mechanism: each.iterations for mechanism, each in credentials.items()}
+                    name: {mechanism: credential.iterations for mechanism, credential in credentials.items()}
                     for name, credentials in sorted(store.image.scram_credentials.items())
                 }
     records = [

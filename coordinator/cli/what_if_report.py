@@ -26,12 +26,12 @@ def report(group: DescribedConsumers, result: WhatIf) -> Iterator[str]:
 def _table(result: WhatIf) -> Iterator[str]:
     """Yield the rows of the table, with columns as wide as their content."""
     rows = [("member", "kept", "gained", "lost", "what")]
-    for each in result.changes:
-        what = _what(each.gained, each.lost)
-        rows.append((each.member_id, str(len(each.kept)), str(len(each.gained)), str(len(each.lost)), what))
-    kept = sum(len(each.kept) for each in result.changes)
-    gained = sum(len(each.gained) for each in result.changes)
-    lost = sum(len(each.lost) for each in result.changes)
+    for change in result.changes:
+        what = _what(change.gained, change.lost)
+        rows.append((change.member_id, str(len(change.kept)), str(len(change.gained)), str(len(change.lost)), what))
+    kept = sum(len(change.kept) for change in result.changes)
+    gained = sum(len(change.gained) for change in result.changes)
+    lost = sum(len(change.lost) for change in result.changes)
     rows.append(("total", str(kept), str(gained), str(lost), ""))
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for name, *numbers, what in rows:

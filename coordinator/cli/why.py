@@ -126,8 +126,8 @@ def command(
             click.echo(line)
         if told_of_group.unknown:
             click.echo(f"\n{paragraph(told_of_group.unknown)}")
-        for each in hidden:
-            click.echo(f"\n{paragraph(f'{each}.')}")
+        for topic in hidden:
+            click.echo(f"\n{paragraph(f'{topic}.')}")
         if page is not None:
             click.echo(f"\nlive page: {page}")
 
@@ -161,7 +161,7 @@ def _chosen(history: GroupHistory, generation_id: int | None) -> Generation | No
         return history.latest
     found = history.generation(generation_id)
     if found is None:
-        known = [each.generation_id for each in history.generations]
+        known = [generation.generation_id for generation in history.generations]
         which = f"; it has {min(known)} to {max(known)}" if known else ""
         raise click.ClickException(
             f"group {plain(history.group_id)} has no {number_word(history)} {generation_id}{which}"
@@ -171,7 +171,11 @@ def _chosen(history: GroupHistory, generation_id: int | None) -> Generation | No
 
 def _recent(history: GroupHistory, now_ms: int, last_ms: int | None) -> list[Generation]:
     since_ms = 0 if last_ms is None else now_ms - last_ms
-    return [each for each in history.generations if (each.ended_ms or each.started_ms or now_ms) >= since_ms]
+    return [
+        generation
+        for generation in history.generations
+        if (generation.ended_ms or generation.started_ms or now_ms) >= since_ms
+    ]
 
 
 def _document(
@@ -184,7 +188,7 @@ def _document(
         "generation_id": history.generation_id,
         "members": len(history.members),
         "story": None if story is None else msgspec.to_builtins(story),
-        "rebalances": [generation_json(history, each) for each in recent],
+        "rebalances": [generation_json(history, generation) for generation in recent],
         "findings": msgspec.to_builtins(found),
         "missing_events": msgspec.to_builtins(list(history.gaps)),
     }
@@ -222,8 +226,8 @@ def generation_json(history: GroupHistory, generation: Generation) -> dict[str, 
 
 def head_notes(told: Told) -> Iterator[str]:
     """What could not be read of another Kafka, before what was."""
-    for each in told.notes:
-        yield paragraph(f"! {printable(each)}", "  ", "")
+    for note in told.notes:
+        yield paragraph(f"! {printable(note)}", "  ", "")
     if told.notes:
         yield ""
 
@@ -253,12 +257,12 @@ def _screen(
         if len(generation.members) > 1 and any(part.is_assigned for part in generation.members.values()):
             yield ""
             yield from members_table(generation)
-    for each in found:
+    for finding in found:
         yield ""
-        yield paragraph(f"! {each.headline}", "  ", "")
-        for line in each.evidence:
+        yield paragraph(f"! {finding.headline}", "  ", "")
+        for line in finding.evidence:
             yield paragraph(line, "    ", "  - ")
-        yield paragraph(f"try: {each.advice}", "       ", "  ")
+        yield paragraph(f"try: {finding.advice}", "       ", "  ")
 
 
 def _state(history: GroupHistory) -> str:
@@ -295,8 +299,8 @@ def _happened(story: Story) -> Iterator[str]:
 
 
 def _tries(story: Story) -> Iterator[str]:
-    for each in story.advice:
-        yield from paragraph(f"try: {each}", "     ", "").split("\n")
+    for advice in story.advice:
+        yield from paragraph(f"try: {advice}", "     ", "").split("\n")
 
 
 def members_table(generation: Generation) -> Iterator[str]:
@@ -308,10 +312,10 @@ def members_table(generation: Generation) -> Iterator[str]:
     )
     waits = generation.protocol.waits
     are_known = any(part.sync_ms is not None for part in parts)
-    rows = [["member", "host", *(each.title for each in waits if are_known), "owns", "gained", "lost"]]
+    rows = [["member", "host", *(wait.title for wait in waits if are_known), "owns", "gained", "lost"]]
     for part in parts[:MEMBERS_SHOWN]:
-        waited = [each.ms_of(part) for each in waits if are_known]
-        times = ["?" if each is None else duration(each) for each in waited]
+        waited = [wait.ms_of(part) for wait in waits if are_known]
+        times = ["?" if wait_ms is None else duration(wait_ms) for wait_ms in waited]
         counts = list(_counts(part)) if part.is_assigned else ["?"] * 3
         rows.append([names.of(part.member), part.member.client_host.removeprefix("/"), *times, *counts])
     lines = list(table(rows, frozenset(range(2, len(rows[0])))))
@@ -339,9 +343,11 @@ def _summed_up(history: GroupHistory, recent: list[Generation], at: Clock) -> It
     if not recent:
         yield "no rebalance in that time"
         return
-    causes = Counter(each.cause.value.replace("_", " ") if each.cause else "unknown" for each in recent)
+    causes = Counter(
+        generation.cause.value.replace("_", " ") if generation.cause else "unknown" for generation in recent
+    )
     told_causes = ", ".join(f"{count} × {name}" for name, count in causes.most_common(CAUSES_SHOWN))
-    spent = sum(each.rebalance_ms or 0 for each in recent)
+    spent = sum(generation.rebalance_ms or 0 for generation in recent)
     yield paragraph(f"{counted(len(recent), 'rebalance')} ({told_causes}), {duration(spent)} in rebalances")
     yield ""
     yield from generations_lines(history, recent[-GENERATIONS_SHOWN:], at)
@@ -351,14 +357,14 @@ def _summed_up(history: GroupHistory, recent: list[Generation], at: Clock) -> It
 
 def generations_lines(history: GroupHistory, generations: list[Generation], at: Clock) -> Iterator[str]:
     """Two lines per generation: its figures, and why it began."""
-    for each in generations:
-        began = "?" if each.started_ms is None else at(each.started_ms)
-        took = "" if each.rebalance_ms is None else f", {duration(each.rebalance_ms)}"
+    for generation in generations:
+        began = "?" if generation.started_ms is None else at(generation.started_ms)
+        took = "" if generation.rebalance_ms is None else f", {duration(generation.rebalance_ms)}"
         moved = ""
-        if each.partitions is not None and each.partitions_moved is not None:
-            moved = f", {each.partitions_moved:,} of {counted(each.partitions, 'partition')} moved"
-        members = "" if each.member_count is None else f", {counted(each.member_count, 'member')}"
-        outcome = each.outcome.value.replace("_", " ")
-        number = f"{each.generation_id:>5}  "
+        if generation.partitions is not None and generation.partitions_moved is not None:
+            moved = f", {generation.partitions_moved:,} of {counted(generation.partitions, 'partition')} moved"
+        members = "" if generation.member_count is None else f", {counted(generation.member_count, 'member')}"
+        outcome = generation.outcome.value.replace("_", " ")
+        number = f"{generation.generation_id:>5}  "
         yield paragraph(f"{began}  {outcome}{took}{members}{moved}", " " * 7, number)
-        yield paragraph(f"because {why(history, each)}", " " * 7)
+        yield paragraph(f"because {why(history, generation)}", " " * 7)

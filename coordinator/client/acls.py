@@ -81,15 +81,15 @@ def remove_acls(server: Server, wanted: Sequence[AclFilter]) -> list[Acl]:
     """
     filters = [
         DeleteAclsFilter(
-            resource_type_filter=each.resource_type,
-            resource_name_filter=each.resource_name,
-            pattern_type_filter=each.pattern_type,
-            principal_filter=each.principal,
-            host_filter=each.host,
-            operation=each.operation,
-            permission_type=each.permission_type,
+            resource_type_filter=filter_.resource_type,
+            resource_name_filter=filter_.resource_name,
+            pattern_type_filter=filter_.pattern_type,
+            principal_filter=filter_.principal,
+            host_filter=filter_.host,
+            operation=filter_.operation,
+            permission_type=filter_.permission_type,
         )
-        for each in wanted
+        for filter_ in wanted
     ]
     with WireConnection(server, CLIENT_ID) as connection:
         response = connection.send_latest(DeleteAclsRequest(filters=filters))

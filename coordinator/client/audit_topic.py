@@ -101,7 +101,7 @@ _POSITION: Final = b'{"kind":"%s"' % WATCHED.encode()
 _BEGUN: Final = b'{"kind":"%s"' % WATCH_BEGUN.encode()
 
 _Envelope = msgspec.defstruct(
-    "_Envelope", [(each.name, each.type, each.default) for each in msgspec.structs.fields(AuditEvent)], kw_only=True
+    "_Envelope", [(field.name, field.type, field.default) for field in msgspec.structs.fields(AuditEvent)], kw_only=True
 )
 """The fields of `AuditEvent`, for an event of any kind."""
 
@@ -212,19 +212,19 @@ class AuditTopic:
         ends = self.offsets(partitions, LATEST)
         starts = self.offsets(partitions, EARLIEST)
         if group_id is None:
-            starts = {each: max(starts[each], ends[each] - count) for each in partitions}
+            starts = {partition: max(starts[partition], ends[partition] - count) for partition in partitions}
         key = None if group_id is None else group_id.encode()
-        found = list(self.records(starts, lambda each: key is None or each == key))
-        found.sort(key=lambda each: (each.time_ms, each.partition, each.offset))
+        found = list(self.records(starts, lambda found_key: key is None or found_key == key))
+        found.sort(key=lambda record: (record.time_ms, record.partition, record.offset))
         return found[-count:] if count else [], ends
 
     def records(self, starts: Mapping[int, int], wanted: Callable[[bytes], bool]) -> Iterator[AuditRecord]:
         """The records from these offsets on up to the present end of each partition, whose key is wanted."""
         ends = self.offsets(starts, LATEST)
-        position = {each: start for each, start in starts.items() if start < ends[each]}
+        position = {partition: start for partition, start in starts.items() if start < ends[partition]}
         while position:
             yield from self._fetched(position, wanted, 0)
-            position = {each: at for each, at in position.items() if at < ends[each]}
+            position = {partition: at for partition, at in position.items() if at < ends[partition]}
 
     def follow(self, position: Offsets, wanted: Callable[[bytes], bool]) -> Iterator[AuditRecord]:
         """The records that are appended from these offsets on; never ends. `position` is kept up to date."""
@@ -235,11 +235,13 @@ class AuditTopic:
         """Partition → EARLIEST or LATEST offset."""
         found: Offsets = {}
         for leader, own in self._by_leader(partitions).items():
-            wanted = [ListOffsetsPartition(partition_index=each, timestamp=timestamp) for each in own]
+            wanted = [ListOffsetsPartition(partition_index=partition, timestamp=timestamp) for partition in own]
             request = ListOffsetsRequest(replica_id=-1, topics=[ListOffsetsTopic(name=self._name, partitions=wanted)])
-            for each in self._connection(leader).send_latest(request).topics[0].partitions:
-                raise_for_error(each.error_code, f"cannot list the offsets of {self._name}-{each.partition_index}")
-                found[each.partition_index] = each.offset
+            for partition in self._connection(leader).send_latest(request).topics[0].partitions:
+                raise_for_error(
+                    partition.error_code, f"cannot list the offsets of {self._name}-{partition.partition_index}"
+                )
+                found[partition.partition_index] = partition.offset
         return found
 
     def _find_leaders(self) -> None:
@@ -250,7 +252,7 @@ class AuditTopic:
         if topic.error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
             raise NoAuditTopic(f"{self._bootstrap} has no topic {self._name}: it is no coordinator of this project")
         raise_for_error(topic.error_code, f"cannot find the leaders of {self._name}")
-        addresses = {each.node_id: f"{each.host}:{each.port}" for each in response.brokers}
+        addresses = {broker.node_id: f"{broker.host}:{broker.port}" for broker in response.brokers}
         for partition in topic.partitions:
             if partition.leader_id not in addresses:
                 raise ClientError(f"{self._name}-{partition.partition_index} has no leader; retry later")
@@ -270,8 +272,8 @@ class AuditTopic:
 
     def _by_leader(self, partitions: Iterable[int]) -> dict[str, list[int]]:
         found: dict[str, list[int]] = {}
-        for each in partitions:
-            found.setdefault(self._leaders[each], []).append(each)
+        for partition in partitions:
+            found.setdefault(self._leaders[partition], []).append(partition)
         return found
 
     def _skip_deleted(self, partition: PartitionData, position: Offsets) -> bool:
@@ -296,9 +298,11 @@ class AuditTopic:
                         topic_id=self._topic_id,
                         partitions=[
                             FetchPartition(
-                                partition=each, fetch_offset=position[each], partition_max_bytes=PARTITION_BYTES
+                                partition=partition,
+                                fetch_offset=position[partition],
+                                partition_max_bytes=PARTITION_BYTES,
                             )
-                            for each in own
+                            for partition in own
                         ],
                     )
                 ],
@@ -306,11 +310,13 @@ class AuditTopic:
             response = self._connection(leader).send_latest(request)
             raise_for_error(response.error_code, f"cannot fetch from {self._name}")
             for topic in response.responses:
-                for each in topic.partitions:
-                    if each.error_code == ErrorCode.OFFSET_OUT_OF_RANGE and self._skip_deleted(each, position):
+                for partition in topic.partitions:
+                    if partition.error_code == ErrorCode.OFFSET_OUT_OF_RANGE and self._skip_deleted(
+                        partition, position
+                    ):
                         continue
-                    raise_for_error(each.error_code, f"cannot fetch from {self._name}-{each.partition_index}")
-                    yield from _parsed(each.partition_index, each.records or b"", position, wanted)
+                    raise_for_error(partition.error_code, f"cannot fetch from {self._name}-{partition.partition_index}")
+                    yield from _parsed(partition.partition_index, partition.records or b"", position, wanted)
 
 
 def _parsed(partition: int, data: bytes, position: Offsets, wanted: Callable[[bytes], bool]) -> Iterator[AuditRecord]:

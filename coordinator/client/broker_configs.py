@@ -30,11 +30,11 @@ def broker_configs(server: Server) -> dict[str, Described]:
     with WireConnection(server, CLIENT_ID) as connection:
         cluster = connection.send_latest(DescribeClusterRequest())
         _check(cluster.error_code, cluster.error_message)
-        node_id = min(each.broker_id for each in cluster.brokers)
+        node_id = min(broker.broker_id for broker in cluster.brokers)
         resource = DescribeConfigsResource(resource_type=BROKER, resource_name=str(node_id), configuration_keys=None)
         (result,) = connection.send_latest(DescribeConfigsRequest(resources=[resource])).results
     _check(result.error_code, result.error_message)
-    return {each.name: Described(each.value, each.is_sensitive) for each in result.configs}
+    return {config.name: Described(config.value, config.is_sensitive) for config in result.configs}
 
 
 def _check(error_code: int, message: str | None) -> None:

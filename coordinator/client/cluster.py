@@ -77,7 +77,7 @@ class Cluster:
     @property
     def requests(self) -> int:
         """That were sent to the brokers, without the connections' own."""
-        return sum(each.requests for each in (self.anyone, *self._connections.values()))
+        return sum(wire_connection.requests for wire_connection in (self.anyone, *self._connections.values()))
 
     def brokers(self) -> list[WireConnection]:
         """A connection to each broker."""
@@ -104,14 +104,14 @@ class Cluster:
         response = self.anyone.send_latest(MetadataRequest(topics=names, allow_auto_topic_creation=False))
         self._learn_brokers(response)
         if not are_internal:
-            errors = {each.name: each.error_code for each in response.topics}
+            errors = {topic.name: topic.error_code for topic in response.topics}
             self.hidden_topics.update(_with_error(errors, ErrorCode.TOPIC_AUTHORIZATION_FAILED))
             self.missing_topics = set(_with_error(errors, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION))
         return {
-            (topic.name, each.partition_index): each.leader_id
+            (topic.name, partition.partition_index): partition.leader_id
             for topic in response.topics
-            for each in topic.partitions
-            if each.leader_id in self._addresses
+            for partition in topic.partitions
+            if partition.leader_id in self._addresses
         }
 
     def partition_count(self, topic: str) -> int:
@@ -172,7 +172,7 @@ class Cluster:
         return _fetch(self._broker(leaders[partition]), partition, offset, bytes_max)[1]
 
     def _learn_brokers(self, response: object) -> None:
-        self._addresses = {each.node_id: f"{each.host}:{each.port}" for each in response.brokers}  # type: ignore[attr-defined]
+        self._addresses = {broker.node_id: f"{broker.host}:{broker.port}" for broker in response.brokers}  # type: ignore[attr-defined]
 
     def _broker(self, node_id: int) -> WireConnection:
         """The one broker of a cluster is reached at the address that was given."""
@@ -187,14 +187,14 @@ class Cluster:
 
 
 def _with_error(errors: Mapping[str, int], error_code: int) -> Iterator[str]:
-    return (name for name, each in errors.items() if each == error_code)
+    return (name for name, error in errors.items() if error == error_code)
 
 
 def _by_leader(partitions: Iterable[Partition], leaders: Mapping[Partition, int]) -> dict[int, list[Partition]]:
     found: dict[int, list[Partition]] = {}
-    for each in partitions:
-        if each in leaders:
-            found.setdefault(leaders[each], []).append(each)
+    for partition in partitions:
+        if partition in leaders:
+            found.setdefault(leaders[partition], []).append(partition)
     return found
 
 
@@ -207,10 +207,10 @@ def _list_offsets(
     topics = [ListOffsetsTopic(name=name, partitions=each) for name, each in by_topic.items()]
     request = ListOffsetsRequest(replica_id=-1, topics=topics, isolation_level=isolation_level)
     return {
-        (topic.name, each.partition_index): each.offset
+        (topic.name, partition.partition_index): partition.offset
         for topic in connection.send_latest(request).topics
-        for each in topic.partitions
-        if each.error_code == ErrorCode.NONE
+        for partition in topic.partitions
+        if partition.error_code == ErrorCode.NONE
     }
 
 
@@ -221,12 +221,14 @@ def _first_record(connection: WireConnection, partition: Partition, offset: int)
         if start > offset:
             offset, (error_code, records) = start, _fetch(connection, partition, start, FETCH_BYTES)
     for _ in range(FETCHES_MAX):
-        for each in placed_batches(records):
-            if each.next_offset <= offset:
+        for placed_batch in placed_batches(records):
+            if placed_batch.next_offset <= offset:
                 continue  # a broker may answer with batches before the one that has the offset
-            if not each.is_control:
-                return FirstRecord(max(each.base_offset, offset), batch_timestamp(records[each.position :]))
-            offset = each.next_offset
+            if not placed_batch.is_control:
+                return FirstRecord(
+                    max(placed_batch.base_offset, offset), batch_timestamp(records[placed_batch.position :])
+                )
+            offset = placed_batch.next_offset
         if not records:
             break
         records = _fetch(connection, partition, offset, MARKERS_BYTES)[1]

@@ -48,17 +48,17 @@ def committed_of_groups(coordinator: WireConnection, group_ids: Sequence[str]) -
         ClientError: the server does not answer.
     """
     found = Committed()
-    for group_id, each in _fetched(coordinator, group_ids, require_stable=True):
-        if each.error_code:
-            found.errors[group_id] = each.error_code
+    for group_id, response in _fetched(coordinator, group_ids, require_stable=True):
+        if response.error_code:
+            found.errors[group_id] = response.error_code
             continue
-        found.offsets[group_id] = _offsets(each)
-        if unstable := _unstable(each):
+        found.offsets[group_id] = _offsets(response)
+        if unstable := _unstable(response):
             found.pending[group_id] = unstable
     if found.pending:
-        for group_id, each in _fetched(coordinator, list(found.pending)):
-            if not each.error_code:
-                found.offsets[group_id] = _offsets(each)
+        for group_id, response in _fetched(coordinator, list(found.pending)):
+            if not response.error_code:
+                found.offsets[group_id] = _offsets(response)
     return found
 
 
@@ -69,7 +69,7 @@ def _fetched(
     version = coordinator.latest_version(OffsetFetchRequest.API_KEY, OF_NAMES)
     require_stable = require_stable and version >= OF_STABLE
     if version >= OF_GROUPS:
-        groups = [OffsetFetchRequestGroup(group_id=each, topics=None) for each in group_ids]
+        groups = [OffsetFetchRequestGroup(group_id=group_id, topics=None) for group_id in group_ids]
         request = OffsetFetchRequest(groups=groups, require_stable=require_stable)
         for found in coordinator.request(request, version).groups:
             yield found.group_id, found

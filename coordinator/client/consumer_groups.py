@@ -54,18 +54,18 @@ def _describe(connection: WireConnection, group_id: str) -> DescribedGroup | Non
 
 
 def _consumers(connection: WireConnection, group: DescribedGroup) -> DescribedConsumers:
-    patterns = {each.subscribed_topic_regex for each in group.members if each.subscribed_topic_regex}
+    patterns = {member.subscribed_topic_regex for member in group.members if member.subscribed_topic_regex}
     names = topic_names(connection) if patterns else []
     matching = {text: frozenset(_matching(group.group_id, text, names)) for text in patterns}
-    members = tuple(_member(each, matching) for each in group.members)
-    topics, topic_ids = existing_topics(connection, frozenset[str]().union(*(each.topics for each in members)))
-    has_names = any(each.subscribed_topic_names for each in group.members)
-    is_mixed = bool(patterns) and (has_names or len({each.subscribed_topic_regex for each in group.members}) > 1)
+    members = tuple(_member(member, matching) for member in group.members)
+    topics, topic_ids = existing_topics(connection, frozenset[str]().union(*(member.topics for member in members)))
+    has_names = any(member.subscribed_topic_names for member in group.members)
+    is_mixed = bool(patterns) and (has_names or len({member.subscribed_topic_regex for member in group.members}) > 1)
     return DescribedConsumers(
         group.group_id,
         group.assignor_name,
         members,
-        {each.member_id: each.client_id for each in group.members},
+        {member.member_id: member.client_id for member in group.members},
         topics,
         server_assignors(topic_ids, is_mixed=is_mixed),
     )
@@ -85,7 +85,10 @@ def _member(described: Member, matching: dict[str, frozenset[str]]) -> MemberSub
         described.member_id,
         frozenset(described.subscribed_topic_names) | matching.get(described.subscribed_topic_regex or "", frozenset()),
         described.instance_id,
-        {each.topic_name: list(each.partitions) for each in described.assignment.topic_partitions},
+        {
+            topic_partition.topic_name: list(topic_partition.partitions)
+            for topic_partition in described.assignment.topic_partitions
+        },
         GENERATION_ID,
         described.rack_id,
     )

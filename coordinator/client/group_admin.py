@@ -91,16 +91,16 @@ def plan_reset(
         listed = before if target.offsets is None else target.offsets
         leaders = cluster.leaders({topic} if topic else {each for each, _ in listed})
         chosen = sorted(
-            each
-            for each in (leaders if topic and target.offsets is None else listed)
-            if (not topic or each[0] == topic) and partition in (None, each[1])
+            tp
+            for tp in (leaders if topic and target.offsets is None else listed)
+            if (not topic or tp[0] == topic) and partition in (None, tp[1])
         )
         if not chosen:
             raise ClientError(_nothing(group_id, topic, partition))
         _check_count(chosen)
         after = _targets(cluster, chosen, leaders, _by_partition(target, chosen, before))
         members = described_members(coordinator, group_id)
-    return GroupPlan(members, [OffsetChange(*each, before.get(each), after[each]) for each in chosen])
+    return GroupPlan(members, [OffsetChange(*tp, before.get(tp), after[tp]) for tp in chosen])
 
 
 def plan_delete_offsets(server: Server, group_id: str, topic: str) -> GroupPlan:
@@ -110,7 +110,7 @@ def plan_delete_offsets(server: Server, group_id: str, topic: str) -> GroupPlan:
         ClientError: the server cannot be reached, or the group has no offsets of the topic.
     """
     plan = plan_delete_group(server, group_id)
-    lost = [each for each in plan.offsets if each.topic == topic]
+    lost = [offset for offset in plan.offsets if offset.topic == topic]
     if not lost:
         raise ClientError(_nothing(group_id, topic, None))
     return GroupPlan(plan.members, lost)
@@ -126,7 +126,7 @@ def plan_delete_group(server: Server, group_id: str) -> GroupPlan:
         coordinator = cluster.coordinator(group_id)
         offsets = committed_offsets(coordinator, group_id)
         members = described_members(coordinator, group_id)
-    return GroupPlan(members, [OffsetChange(*each, offset, None) for each, offset in sorted(offsets.items())])
+    return GroupPlan(members, [OffsetChange(*tp, offset, None) for tp, offset in sorted(offsets.items())])
 
 
 def change_offsets(server: Server, group_id: str, changes: Sequence[OffsetChange]) -> None:
@@ -141,15 +141,15 @@ def change_offsets(server: Server, group_id: str, changes: Sequence[OffsetChange
     _check_count(changes)
     with _coordinator(server, group_id) as coordinator:
         now = committed_offsets(coordinator, group_id)
-        for each in changes:
-            found = now.get((each.topic, each.partition))
-            if found != each.before:
+        for change in changes:
+            found = now.get((change.topic, change.partition))
+            if found != change.before:
                 raise OffsetsMoved(
-                    f"the committed offset of {each.topic}-{each.partition} is {_or_none(found)} and no longer"
-                    f" {_or_none(each.before)}; nothing was changed"
+                    f"the committed offset of {change.topic}-{change.partition} is {_or_none(found)} and no longer"
+                    f" {_or_none(change.before)}; nothing was changed"
                 )
-        deleted = [each for each in changes if each.after is None]
-        committed = [each for each in changes if each.after is not None]
+        deleted = [change for change in changes if change.after is None]
+        committed = [change for change in changes if change.after is not None]
         for part in _parts(committed):
             _commit(coordinator, group_id, part)
         for part in _parts(deleted):
@@ -163,7 +163,10 @@ def remove_members(server: Server, group_id: str, member_ids: Sequence[str], rea
         ClientError: the server cannot be reached, or one of them is no member; the others are removed.
     """
     with _coordinator(server, group_id) as coordinator:
-        known = {each.member_id: each for each in described_members(coordinator, group_id)}
+        known = {
+            described_member.member_id: described_member
+            for described_member in described_members(coordinator, group_id)
+        }
         for member_id in member_ids:
             if member_id not in known:
                 raise ClientError(f"group {group_id} has no member {member_id}; nobody was removed")
@@ -175,7 +178,7 @@ def remove_members(server: Server, group_id: str, member_ids: Sequence[str], rea
         ]
         response = coordinator.send_latest(LeaveGroupRequest(group_id=group_id, members=members))
         raise_for_error(response.error_code, f"cannot remove members of group {group_id}")
-        errors = [(each.member_id, each.error_code) for each in response.members if each.error_code]
+        errors = [(member.member_id, member.error_code) for member in response.members if member.error_code]
     if errors:
         member_id, error_code = errors[0]
         raise_for_error(error_code, f"cannot remove {len(errors)} of {len(member_ids)} members, {member_id}")
@@ -189,8 +192,8 @@ def delete_group(server: Server, group_id: str) -> None:
     """
     with _coordinator(server, group_id) as coordinator:
         response = coordinator.send_latest(DeleteGroupsRequest(groups_names=[group_id]))
-    for each in response.results:
-        raise_for_error(each.error_code, f"cannot delete group {group_id}")
+    for result in response.results:
+        raise_for_error(result.error_code, f"cannot delete group {group_id}")
 
 
 @contextmanager
@@ -212,7 +215,7 @@ def _by_partition(target: Target, partitions: Sequence[Partition], before: Mappi
     for topic, index in partitions:
         if (topic, index) not in before:
             raise ClientError(f"{topic}-{index} has no committed offset that could be shifted")
-    return Target(offsets={each: before[each] + target.shift for each in partitions})
+    return Target(offsets={partition: before[partition] + target.shift for partition in partitions})
 
 
 def _targets(
@@ -224,18 +227,18 @@ def _targets(
     elif target.timestamp is not None:
         # -1: there is no record from that time on, so the next one will be the first.
         found = {
-            each: ends.get(each, offset) if offset < 0 else offset
-            for each, offset in cluster.offsets_at(partitions, leaders, target.timestamp).items()
+            tp: ends.get(tp, offset) if offset < 0 else offset
+            for tp, offset in cluster.offsets_at(partitions, leaders, target.timestamp).items()
         }
     else:
         assert target.offsets is not None
         starts = cluster.offsets_at(partitions, leaders, EARLIEST)
         found = {
-            each: max(starts[each], min(target.offsets[each], ends[each]))
-            for each in partitions
-            if each in starts and each in ends
+            partition: max(starts[partition], min(target.offsets[partition], ends[partition]))
+            for partition in partitions
+            if partition in starts and partition in ends
         }
-    unknown = [each for each in partitions if each not in found]
+    unknown = [partition for partition in partitions if partition not in found]
     if unknown:
         topic, index = unknown[0]
         raise ClientError(
@@ -247,11 +250,11 @@ def _targets(
 
 def _commit(coordinator: WireConnection, group_id: str, changes: Sequence[OffsetChange]) -> None:
     by_topic: dict[str, list[OffsetCommitRequestPartition]] = {}
-    for each in changes:
-        assert each.after is not None
-        by_topic.setdefault(each.topic, []).append(
+    for change in changes:
+        assert change.after is not None
+        by_topic.setdefault(change.topic, []).append(
             OffsetCommitRequestPartition(
-                partition_index=each.partition, committed_offset=each.after, committed_metadata=""
+                partition_index=change.partition, committed_offset=change.after, committed_metadata=""
             )
         )
     topics = [OffsetCommitRequestTopic(name=name, partitions=partitions) for name, partitions in by_topic.items()]
@@ -262,8 +265,8 @@ def _commit(coordinator: WireConnection, group_id: str, changes: Sequence[Offset
 
 def _delete(coordinator: WireConnection, group_id: str, changes: Sequence[OffsetChange]) -> None:
     by_topic: dict[str, list[OffsetDeleteRequestPartition]] = {}
-    for each in changes:
-        by_topic.setdefault(each.topic, []).append(OffsetDeleteRequestPartition(partition_index=each.partition))
+    for change in changes:
+        by_topic.setdefault(change.topic, []).append(OffsetDeleteRequestPartition(partition_index=change.partition))
     topics = [OffsetDeleteRequestTopic(name=name, partitions=partitions) for name, partitions in by_topic.items()]
     response = coordinator.send_latest(OffsetDeleteRequest(group_id=group_id, topics=topics))
     what = f"cannot delete the offsets of group {group_id}"
@@ -273,10 +276,10 @@ def _delete(coordinator: WireConnection, group_id: str, changes: Sequence[Offset
 
 def _raise_for_partitions(what: str, topics: Iterable[Any], count: int) -> None:
     errors = [
-        (topic.name, each.partition_index, each.error_code)
+        (topic.name, partition.partition_index, partition.error_code)
         for topic in topics
-        for each in topic.partitions
-        if each.error_code != ErrorCode.NONE
+        for partition in topic.partitions
+        if partition.error_code != ErrorCode.NONE
     ]
     if errors:
         name, index, error_code = errors[0]

@@ -128,12 +128,14 @@ class DescribedGroup:
     @property
     def lag(self) -> int | None:
         """The sum over all partitions whose lag is known; None if there is none."""
-        lags = [each.lag for each in self.partitions if each.lag is not None]
+        lags = [partition.lag for partition in self.partitions if partition.lag is not None]
         return sum(lags) if lags else None
 
     def lag_ms(self, now_ms: int) -> int | None:
         """The largest of all partitions for which it is known; None if there is none."""
-        return max((age for each in self.partitions if (age := each.lag_ms(now_ms)) is not None), default=None)
+        return max(
+            (age for partition in self.partitions if (age := partition.lag_ms(now_ms)) is not None), default=None
+        )
 
 
 def list_groups(server: Server) -> list[tuple[ListedGroup, int | None]]:
@@ -146,10 +148,15 @@ def list_groups(server: Server) -> list[tuple[ListedGroup, int | None]]:
         found = [group for broker in cluster.brokers() for group in listed_groups(broker)]
         parts = list(group_lags(cluster, LAG_GROUPS_MAX))
         for part in parts:
-            few = (each for group in part.groups for each in group.partitions if 0 < (each.lag or 0) <= MARKERS_LAG_MAX)
+            few = (
+                partition
+                for group in part.groups
+                for partition in group.partitions
+                if 0 < (partition.lag or 0) <= MARKERS_LAG_MAX
+            )
             find_first_records(cluster, islice(few, AGES_MAX), part.leaders)
-        lags = {each.group_id: each.lag for part in parts for each in part.groups}
-    return [(each, lags.get(each.group_id)) for each in sorted(found, key=lambda each: each.group_id)]
+        lags = {group.group_id: group.lag for part in parts for group in part.groups}
+    return [(group, lags.get(group.group_id)) for group in sorted(found, key=lambda group: group.group_id)]
 
 
 def listed_groups(broker: WireConnection) -> list[ListedGroup]:
@@ -157,7 +164,8 @@ def listed_groups(broker: WireConnection) -> list[ListedGroup]:
     response = broker.send_latest(ListGroupsRequest())
     raise_for_error(response.error_code, f"cannot list the groups of {broker.bootstrap}")
     return [
-        ListedGroup(each.group_id, each.protocol_type, each.group_state, each.group_type) for each in response.groups
+        ListedGroup(group.group_id, group.protocol_type, group.group_state, group.group_type)
+        for group in response.groups
     ]
 
 
@@ -178,7 +186,7 @@ def group_lags(
     A group that cannot be described has no members here. The ages of records are not looked up.
     """
     for broker in cluster.brokers():
-        listed = sorted(filter(wanted, listed_groups(broker)), key=lambda each: each.group_id)
+        listed = sorted(filter(wanted, listed_groups(broker)), key=lambda group: group.group_id)
         left_out = len(listed[groups_max:])
         for start in range(0, len(listed) - left_out, GROUPS_AT_ONCE):
             part = listed[start : min(start + GROUPS_AT_ONCE, groups_max)]
@@ -197,7 +205,7 @@ def add_lags(
     Raises:
         ClientError: a broker does not answer.
     """
-    committed = committed_of_groups(coordinator, [each.group_id for each in groups])
+    committed = committed_of_groups(coordinator, [group.group_id for group in groups])
     return _add_lags(cluster, groups, committed), committed.errors
 
 
@@ -219,7 +227,7 @@ def describe_group(server: Server, group_id: str) -> DescribedGroup:
         committed = committed_of_groups(coordinator, [group_id])
         raise_for_error(committed.errors.get(group_id, 0), f"cannot fetch the committed offsets of group {group_id}")
         leaders = _add_lags(cluster, [described], committed)
-        behind = [each for each in described.partitions if (each.lag or 0) > 0]
+        behind = [partition for partition in described.partitions if (partition.lag or 0) > 0]
         find_first_records(cluster, behind[:AGES_MAX], leaders)
         find_log_starts(cluster, [described], leaders)
         find_transactions(cluster, [described], leaders)
@@ -245,54 +253,68 @@ def described_members(coordinator: WireConnection, group_id: str) -> list[Descri
 def find_first_records(cluster: Cluster, partitions: Iterable[PartitionLag], leaders: dict[Partition, int]) -> None:
     """Look up the first record from the committed offset on of each of these partitions."""
     by_place: dict[tuple[Partition, int], list[PartitionLag]] = {}
-    for each in partitions:
-        if each.committed_offset is not None:
-            by_place.setdefault(((each.topic, each.partition), each.committed_offset), []).append(each)
+    for partition in partitions:
+        if partition.committed_offset is not None:
+            by_place.setdefault(((partition.topic, partition.partition), partition.committed_offset), []).append(
+                partition
+            )
     for place, first in cluster.first_records(by_place, leaders):
-        for each in by_place[place]:
-            each.first, each.oldest_ms = first, first.timestamp_ms
+        for partition in by_place[place]:
+            partition.first, partition.oldest_ms = first, first.timestamp_ms
 
 
 def find_log_starts(cluster: Cluster, groups: Sequence[DescribedGroup], leaders: Mapping[Partition, int]) -> None:
     """Look up where the logs begin that these groups have not read to the end."""
     starts = cluster.log_start_offsets(_behind(groups), leaders)
     for group in groups:
-        for each in group.partitions:
-            each.log_start_offset = starts.get((each.topic, each.partition))
+        for partition in group.partitions:
+            partition.log_start_offset = starts.get((partition.topic, partition.partition))
 
 
 def _behind(groups: Sequence[DescribedGroup]) -> list[Partition]:
     """The partitions with lag."""
-    return sorted({(each.topic, each.partition) for of in groups for each in of.partitions if (each.lag or 0) > 0})
+    return sorted(
+        {
+            (partition.topic, partition.partition)
+            for of in groups
+            for partition in of.partitions
+            if (partition.lag or 0) > 0
+        }
+    )
 
 
 def find_transactions(cluster: Cluster, groups: Sequence[DescribedGroup], leaders: Mapping[Partition, int]) -> None:
     """Look up which partitions of these groups wait for a transaction that is open, and for which one."""
     stable = cluster.last_stable_offsets(_behind(groups), leaders)
     for group in groups:
-        for each in group.partitions:
-            each.last_stable_offset = stable.get((each.topic, each.partition))
-    waiting = [(group.group_id, each) for group in groups for each in group.partitions if each.waits_for_transaction]
+        for partition in group.partitions:
+            partition.last_stable_offset = stable.get((partition.topic, partition.partition))
+    waiting = [
+        (group.group_id, partition)
+        for group in groups
+        for partition in group.partitions
+        if partition.waits_for_transaction
+    ]
     if not waiting:
         return
-    places = [_waited_for(cluster, group_id, each) for group_id, each in waiting[:TRANSACTIONS_MAX]]
-    found = open_transactions(cluster, (each for each in places if each is not None))
+    places = [_waited_for(cluster, group_id, partition) for group_id, partition in waiting[:TRANSACTIONS_MAX]]
+    found = open_transactions(cluster, (place for place in places if place is not None))
     for (_, waits), place in zip(waiting, places, strict=False):
         waits.transaction = None if place is None else found.get(place)
 
 
 def find_standing_offsets(cluster: Cluster, group: DescribedGroup) -> None:
     """Look up since when the committed offsets of a group are what they are, if an owner has records to read."""
-    if not any((each.lag or 0) > 0 and each.member_id is not None for each in group.partitions):
+    if not any((partition.lag or 0) > 0 and partition.member_id is not None for partition in group.partitions):
         return
     offsets = {
-        (each.topic, each.partition): each.committed_offset
-        for each in group.partitions
-        if each.committed_offset is not None
+        (partition.topic, partition.partition): partition.committed_offset
+        for partition in group.partitions
+        if partition.committed_offset is not None
     }
     found = find_standing(cluster, group.group_id, offsets, time.time_ns() // 1_000_000)
-    for each in group.partitions:
-        each.standing = found.get((each.topic, each.partition))
+    for partition in group.partitions:
+        partition.standing = found.get((partition.topic, partition.partition))
 
 
 def _waited_for(cluster: Cluster, group_id: str, partition: PartitionLag) -> Partition | None:
@@ -309,12 +331,12 @@ def _by_lag(partition: PartitionLag) -> int:
 
 def _described(broker: WireConnection, listed: Sequence[ListedGroup]) -> list[DescribedGroup]:
     """Groups with their members; those that cannot be described without."""
-    found = group_members(broker, [each.group_id for each in listed])
+    found = group_members(broker, [key.group_id for key in listed])
     return [
-        DescribedGroup(each.group_id, each.state, each.protocol_type, "", [])
-        if (group := found.get(each.group_id)) is None or group.is_missing or group.error_code
+        DescribedGroup(key.group_id, key.state, key.protocol_type, "", [])
+        if (group := found.get(key.group_id)) is None or group.is_missing or group.error_code
         else without_lags(group)
-        for each in listed
+        for key in listed
     ]
 
 
@@ -332,9 +354,9 @@ def without_lags(group: GroupMembers) -> DescribedGroup:
 
 def _add_lags(cluster: Cluster, groups: Sequence[DescribedGroup], committed: Committed) -> dict[Partition, int]:
     """Give each group its partitions; return the leaders of all of them."""
-    owners = {each.group_id: _owners(each.members) for each in groups}
-    topics = {each.group_id: {topic for member in each.members for topic in member.topics} for each in groups}
-    of_groups = {each: owners[each].keys() | committed.partitions(each) for each in owners}
+    owners = {group.group_id: _owners(group.members) for group in groups}
+    topics = {group.group_id: {topic for member in group.members for topic in member.topics} for group in groups}
+    of_groups = {owner: owners[owner].keys() | committed.partitions(owner) for owner in owners}
     names = {topic for at in of_groups.values() for topic, _ in at}
     leaders = cluster.leaders(names.union(*topics.values()))
     _add_subscribed(of_groups, topics, leaders)

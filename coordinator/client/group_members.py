@@ -103,14 +103,14 @@ def group_members(
     if not are_classic and coordinator.supports(ConsumerGroupDescribeRequest.API_KEY):
         response = coordinator.send_latest(ConsumerGroupDescribeRequest(group_ids=list(group_ids)))
         found = {
-            each.group_id: _consumer_group(each)
-            for each in response.groups
-            if each.error_code not in NOT_A_CONSUMER_GROUP
+            group.group_id: _consumer_group(group)
+            for group in response.groups
+            if group.error_code not in NOT_A_CONSUMER_GROUP
         }
     others = [group_id for group_id in group_ids if group_id not in found]
     if others:
         response = coordinator.send_latest(DescribeGroupsRequest(groups=others))
-        found |= {each.group_id: _classic_group(each) for each in response.groups}
+        found |= {group.group_id: _classic_group(group) for group in response.groups}
     return found
 
 
@@ -131,22 +131,22 @@ def other_members(coordinator: WireConnection, group_type: str, group_ids: Seque
     if not coordinator.supports(request.API_KEY):
         return {}
     make = _share_group if group_type == SHARE else _streams_group
-    return {each.group_id: make(each) for each in coordinator.send_latest(request).groups}
+    return {group.group_id: make(group) for group in coordinator.send_latest(request).groups}
 
 
 def _classic_group(group: Any) -> GroupMembers:
     members = [
         DescribedMember(
-            each.member_id,
-            each.client_id,
-            each.client_host,
-            each.group_instance_id,
-            owned := readable_partitions(group.protocol_type, each.member_assignment),
-            worker=_worker(group.protocol_type, each.member_assignment),
-            is_cut_short=is_cut_short(group.protocol_type, each.member_assignment),
-            topics=_topics(owned, read_subscription(group.protocol_type, each.member_metadata, TOPICS_READ_MAX)[0]),
+            member.member_id,
+            member.client_id,
+            member.client_host,
+            member.group_instance_id,
+            owned := readable_partitions(group.protocol_type, member.member_assignment),
+            worker=_worker(group.protocol_type, member.member_assignment),
+            is_cut_short=is_cut_short(group.protocol_type, member.member_assignment),
+            topics=_topics(owned, read_subscription(group.protocol_type, member.member_metadata, TOPICS_READ_MAX)[0]),
         )
-        for each in group.members
+        for member in group.members
     ]
     return GroupMembers(
         group.group_id, group.error_code, group.group_state, group.protocol_type, group.protocol_data, members
@@ -156,16 +156,16 @@ def _classic_group(group: Any) -> GroupMembers:
 def _consumer_group(group: Any) -> GroupMembers:
     members = [
         DescribedMember(
-            each.member_id,
-            each.client_id,
-            each.client_host,
-            each.instance_id,
-            _by_topic(each.assignment),
-            each.member_epoch,
-            target := _by_topic(each.target_assignment),
-            topics=_topics(target, each.subscribed_topic_names),
+            member.member_id,
+            member.client_id,
+            member.client_host,
+            member.instance_id,
+            _by_topic(member.assignment),
+            member.member_epoch,
+            target := _by_topic(member.target_assignment),
+            topics=_topics(target, member.subscribed_topic_names),
         )
-        for each in group.members
+        for member in group.members
     ]
     return GroupMembers(
         group.group_id,
@@ -181,15 +181,15 @@ def _consumer_group(group: Any) -> GroupMembers:
 def _share_group(group: Any) -> GroupMembers:
     members = [
         DescribedMember(
-            each.member_id,
-            each.client_id,
-            each.client_host,
+            member.member_id,
+            member.client_id,
+            member.client_host,
             None,
-            owned := _by_topic(each.assignment),
-            each.member_epoch,
-            topics=_topics(owned, each.subscribed_topic_names),
+            owned := _by_topic(member.assignment),
+            member.member_epoch,
+            topics=_topics(owned, member.subscribed_topic_names),
         )
-        for each in group.members
+        for member in group.members
     ]
     epoch = group.group_epoch
     return GroupMembers(group.group_id, group.error_code, group.group_state, SHARE, group.assignor_name, members, epoch)
@@ -198,22 +198,25 @@ def _share_group(group: Any) -> GroupMembers:
 def _streams_group(group: Any) -> GroupMembers:
     subtopologies = group.topology.subtopologies if group.topology is not None else None
     sources = {
-        each.subtopology_id: [*each.source_topics, *(topic.name for topic in each.repartition_source_topics)]
-        for each in subtopologies or ()
+        subtopology.subtopology_id: [
+            *subtopology.source_topics,
+            *(topic.name for topic in subtopology.repartition_source_topics),
+        ]
+        for subtopology in subtopologies or ()
     }
-    topics = tuple(dict.fromkeys(topic for each in subtopologies or () for topic in each.source_topics))
+    topics = tuple(dict.fromkeys(topic for subtopology in subtopologies or () for topic in subtopology.source_topics))
     members = [
         DescribedMember(
-            each.member_id,
-            each.client_id,
-            each.client_host,
-            each.instance_id,
-            _by_source(each.assignment, sources),
-            each.member_epoch,
-            _by_source(each.target_assignment, sources),
+            member.member_id,
+            member.client_id,
+            member.client_host,
+            member.instance_id,
+            _by_source(member.assignment, sources),
+            member.member_epoch,
+            _by_source(member.target_assignment, sources),
             topics=topics,
         )
-        for each in group.members
+        for member in group.members
     ]
     return GroupMembers(
         group.group_id, group.error_code, group.group_state, STREAMS, "", members, group_epoch=group.group_epoch
@@ -223,14 +226,17 @@ def _streams_group(group: Any) -> GroupMembers:
 def _by_source(assignment: Any, sources: Mapping[str, Sequence[str]]) -> dict[str, list[int]]:
     """The partitions that active tasks read: each reads the partition of its own number of each topic."""
     found: dict[str, list[int]] = {}
-    for each in assignment.active_tasks:
-        for topic in sources.get(each.subtopology_id, ()):
-            found[topic] = sorted({*found.get(topic, ()), *each.partitions})
+    for active_task in assignment.active_tasks:
+        for topic in sources.get(active_task.subtopology_id, ()):
+            found[topic] = sorted({*found.get(topic, ()), *active_task.partitions})
     return found
 
 
 def _by_topic(assignment: Any) -> dict[str, list[int]]:
-    return {each.topic_name: sorted(each.partitions) for each in assignment.topic_partitions}
+    return {
+        topic_partition.topic_name: sorted(topic_partition.partitions)
+        for topic_partition in assignment.topic_partitions
+    }
 
 
 def _topics(owned: Mapping[str, object] | None, subscribed: Iterable[str]) -> tuple[str, ...]:

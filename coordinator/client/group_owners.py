@@ -87,15 +87,15 @@ def describe_ownership(bootstrap: Bootstrap) -> Ownership:
         _check(answer)
         if not answer.checked_by:
             unchecked.append(address)
-        rules |= {each.name: OwnerRule(each.name, each.is_adopted, each.by, each.at_ms) for each in answer.rules}
+        rules |= {rule.name: OwnerRule(rule.name, rule.is_adopted, rule.by, rule.at_ms) for rule in answer.rules}
         nodes.append(
             NodeState(
                 answer.node_id,
                 address,
-                tuple(sorted(each.partition for each in answer.partitions)),
-                tuple(sorted(each.partition for each in answer.partitions if each.state != "active")),
-                tuple(sorted(each.group_id for each in answer.groups)),
-                tuple(sorted(each.group_id for each in answer.groups if not each.has_sentinel)),
+                tuple(sorted(partition.partition for partition in answer.partitions)),
+                tuple(sorted(partition.partition for partition in answer.partitions if partition.state != "active")),
+                tuple(sorted(group.group_id for group in answer.groups)),
+                tuple(sorted(group.group_id for group in answer.groups if not group.has_sentinel)),
             )
         )
     return Ownership(tuple(nodes), tuple(rules[name] for name in sorted(rules)), tuple(unreachable), tuple(unchecked))
@@ -128,8 +128,8 @@ def change_owners(
             if result.error_code not in (ErrorCode.NONE, ErrorCode.NON_EMPTY_GROUP):
                 reason = result.error_message or ErrorCode(result.error_code).name
                 problems.append(f"{result.name}: {reason} ({address})")
-            for each in result.groups:
-                groups[each.group_id] = GroupChange(each.group_id, each.state, tuple(each.members))
+            for group in result.groups:
+                groups[group.group_id] = GroupChange(group.group_id, group.state, tuple(group.members))
     if not validate_only:
         problems += [
             _missing(name, needed[name], taken[name])

@@ -50,9 +50,9 @@ def describe_classic_consumers(
         ClientError: there is no stable consumer group of the classic protocol with this id.
     """
     group = _describe(coordinator, group_id)
-    members = tuple(_member(group_id, each) for each in group.members)
-    topics, topic_ids = existing_topics(anyone, frozenset[str]().union(*(each.topics for each in members)))
-    client_ids = {each.member_id: each.client_id for each in group.members}
+    members = tuple(_member(group_id, member) for member in group.members)
+    topics, topic_ids = existing_topics(anyone, frozenset[str]().union(*(member.topics for member in members)))
+    client_ids = {member.member_id: member.client_id for member in group.members}
     assignors = {**server_assignors(topic_ids), **ASSIGNORS}
     return DescribedConsumers(group_id, group.protocol_data, members, client_ids, topics, assignors)
 
@@ -101,7 +101,7 @@ def _member(group_id: str, described: DescribedGroupMember) -> MemberSubscriptio
 
 def topic_names(connection: WireConnection) -> list[str]:
     """The names of all topics."""
-    return [each.name for each in connection.send_latest(MetadataRequest(topics=None)).topics]
+    return [topic.name for topic in connection.send_latest(MetadataRequest(topics=None)).topics]
 
 
 def existing_topics(connection: WireConnection, names: frozenset[str]) -> tuple[dict[str, Topic], dict[str, bytes]]:

@@ -24,7 +24,7 @@ def why_hidden(problem: ClientError, group_id: str) -> str:
 def hidden_topics(topics: Sequence[str]) -> Iterable[str]:
     """A clause about topics of a group that may not be looked at; none if there are none."""
     if topics:
-        named = ", ".join(printable(each) for each in topics[:TOPICS_NAMED])
+        named = ", ".join(printable(topic) for topic in topics[:TOPICS_NAMED])
         more = f" and {len(topics) - TOPICS_NAMED:,} more" if len(topics) > TOPICS_NAMED else ""
         what = "topic" if len(topics) == 1 else "topics"
         yield f"the offsets in {named}{more} are not looked at: the right to DESCRIBE the {what} is missing"

@@ -52,7 +52,7 @@ class _Strategy(abstract.AbstractPartitionAssignor):  # type: ignore[misc]  # ka
 
     def on_assignment(self, assignment: Any, generation: int) -> None:
         """Store kafka-python's ConsumerProtocolAssignment, to be sent when the consumer rejoins."""
-        self._owned = by_topic((each.topic, each.partition) for each in assignment.partitions())
+        self._owned = by_topic((partition.topic, partition.partition) for partition in assignment.partitions())
         self._generation_id = generation
 
     def forget(self) -> None:
@@ -66,10 +66,10 @@ class _Strategy(abstract.AbstractPartitionAssignor):  # type: ignore[misc]  # ka
     def assign(self, cluster: ClusterMetadata, members: Iterable[Any]) -> dict[str, bytes]:
         """Return member id → encoded assignment, for the members in kafka-python's form of a JoinGroup response."""
         subscriptions = [
-            decode_subscription(self.assignor, each.member_id, each.group_instance_id, each.metadata.encode())
-            for each in members
+            decode_subscription(self.assignor, member.member_id, member.group_instance_id, member.metadata.encode())
+            for member in members
         ]
-        wanted = frozenset[str]().union(*(each.topics for each in subscriptions))
+        wanted = frozenset[str]().union(*(subscription.topics for subscription in subscriptions))
         topics = {
             name: _topic(cluster, name, numbers) for name in wanted if (numbers := cluster.partitions_for_topic(name))
         }

@@ -42,10 +42,10 @@ def open_transactions(cluster: Cluster, wanted: Iterable[Partition]) -> dict[Par
         return found
     for broker in cluster.brokers():
         for transaction, touched in _of_broker(broker):
-            for each in touched & partitions:
-                other = found.get(each)
+            for tp in touched & partitions:
+                other = found.get(tp)
                 if other is None or (transaction.started_ms or 0) < (other.started_ms or 0):
-                    found[each] = transaction
+                    found[tp] = transaction
     return found
 
 
@@ -54,19 +54,21 @@ def _of_broker(broker: WireConnection) -> list[tuple[OpenTransaction, set[Partit
     if not (broker.supports(ListTransactionsRequest.API_KEY) and broker.supports(DescribeTransactionsRequest.API_KEY)):
         return []
     listed = broker.send_latest(ListTransactionsRequest(state_filters=list(OPEN_STATES)))
-    ids = [each.transactional_id for each in listed.transaction_states][:DESCRIBED_MAX]
+    ids = [transaction_state.transactional_id for transaction_state in listed.transaction_states][:DESCRIBED_MAX]
     if listed.error_code != ErrorCode.NONE or not ids:
         return []
     described = broker.send_latest(DescribeTransactionsRequest(transactional_ids=ids))
     return [
         (
             OpenTransaction(
-                each.transactional_id,
-                each.transaction_start_time_ms if each.transaction_start_time_ms >= 0 else None,
-                each.transaction_timeout_ms,
+                transaction_state.transactional_id,
+                transaction_state.transaction_start_time_ms
+                if transaction_state.transaction_start_time_ms >= 0
+                else None,
+                transaction_state.transaction_timeout_ms,
             ),
-            {(topic.topic, partition) for topic in each.topics for partition in topic.partitions},
+            {(topic.topic, partition) for topic in transaction_state.topics for partition in topic.partitions},
         )
-        for each in described.transaction_states
-        if each.error_code == ErrorCode.NONE and each.transaction_state in OPEN_STATES
+        for transaction_state in described.transaction_states
+        if transaction_state.error_code == ErrorCode.NONE and transaction_state.transaction_state in OPEN_STATES
     ]

@@ -25,30 +25,30 @@ def with_newest_clients(server: Server, group_id: str, members: list[DescribedMe
     Only asked of a server if a member is static; a server without audit, or one whose audit may not be read, knows
     none.
     """
-    if not any(each.group_instance_id is not None and each.member_epoch is None for each in members):
+    if not any(member.group_instance_id is not None and member.member_epoch is None for member in members):
         return members
     try:
         with AuditTopic(server) as topic:
             found = _came_back(_newest_records(topic, group_id))
     except ClientError:
         return members
-    return [_with(each, found.get(each.member_id)) for each in members]
+    return [_with(member, found.get(member.member_id)) for member in members]
 
 
 def _newest_records(topic: AuditTopic, group_id: str) -> Iterable[AuditRecord]:
     partition = topic.partition_of(group_id)
-    start, end = (topic.offsets([partition], each)[partition] for each in (EARLIEST, LATEST))
+    start, end = (topic.offsets([partition], literal)[partition] for literal in (EARLIEST, LATEST))
     key = group_id.encode()
     return topic.records({partition: max(start, end - RECORDS_READ_MAX)}, lambda found: found == key)
 
 
 def _came_back(records: Iterable[AuditRecord]) -> dict[str, CameBack]:
     """Member id → the client that took the place of a static member under it."""
-    events = (each.event for each in records)
+    events = (record.event for record in records)
     return {
-        each.member.member_id: CameBack(each.member.client_id, each.member.client_host, each.time_ms)
-        for each in events
-        if isinstance(each, StaticMemberReplaced) and each.cause is not Cause.FAULT  # which takes it for no client
+        event.member.member_id: CameBack(event.member.client_id, event.member.client_host, event.time_ms)
+        for event in events
+        if isinstance(event, StaticMemberReplaced) and event.cause is not Cause.FAULT  # which takes it for no client
     }
 
 

@@ -29,7 +29,10 @@ def list_users(connection: WireConnection) -> dict[str, Iterations]:
     users: dict[str, Iterations] = {}
     for result in response.results:
         _check(result)
-        users[result.user] = {ScramMechanism(each.mechanism): each.iterations for each in result.credential_infos}
+        users[result.user] = {
+            ScramMechanism(credential_info.mechanism): credential_info.iterations
+            for credential_info in result.credential_infos
+        }
     return dict(sorted(users.items()))
 
 

@@ -82,7 +82,7 @@ def _protocol(settings: Mapping[str, str]) -> SecurityProtocol:
     try:
         return SecurityProtocol(text.upper())
     except ValueError:
-        known = ", ".join(each.value for each in SecurityProtocol)
+        known = ", ".join(security_protocol.value for security_protocol in SecurityProtocol)
         raise ConfigError(f"{SECURITY_PROTOCOL}={text}: expected one of {known}") from None
 
 

@@ -22,11 +22,11 @@ def _as_client_assignor(name: str, topic_ids: Mapping[str, bytes], is_mixed: boo
     def assign(members: Sequence[MemberSubscription], topics: Mapping[str, Topic]) -> Assignment:
         ids = {topic: topic_ids[topic] for topic in topics}
         names = {topic_id: topic for topic, topic_id in ids.items()}
-        by_id = {each.member_id: _subscriber(each, ids) for each in members}
+        by_id = {member.member_id: _subscriber(member, ids) for member in members}
         target = ASSIGNORS[name].assign(
             [by_id[member_id] for member_id in members_in_order(by_id)],
             {topic_id: topics[names[topic_id]].partition_count for topic_id in topics_in_order(names)},
-            not is_mixed and len({each.topics for each in members}) == 1,
+            not is_mixed and len({member.topics for member in members}) == 1,
         )
         return {
             member_id: {names[topic_id]: list(partitions) for topic_id, partitions in by_topic.items()}
@@ -43,6 +43,10 @@ def _subscriber(member: MemberSubscription, ids: Mapping[str, bytes]) -> Subscri
         member.group_instance_id,
         frozenset(ids[topic] for topic in member.topics if topic in ids),
         target_in_order(
-            {ids[topic]: tuple(sorted(each)) for topic, each in member.owned_partitions.items() if topic in ids}
+            {
+                ids[topic]: tuple(sorted(owned_partition))
+                for topic, owned_partition in member.owned_partitions.items()
+                if topic in ids
+            }
         ),
     )

@@ -23,8 +23,10 @@ def add_share_lags(coordinator: WireConnection, groups: Sequence[DescribedGroup]
     key = DescribeShareGroupOffsetsRequest.API_KEY
     if not coordinator.supports(key) or coordinator.latest_version(key) < OF_LAG:
         return {}
-    by_id = {each.group_id: each for each in groups}
-    request = DescribeShareGroupOffsetsRequest(groups=[RequestGroup(group_id=each, topics=None) for each in by_id])
+    by_id = {group.group_id: group for group in groups}
+    request = DescribeShareGroupOffsetsRequest(
+        groups=[RequestGroup(group_id=group_id, topics=None) for group_id in by_id]
+    )
     errors = {}
     for group in coordinator.send_latest(request).groups:
         if group.error_code:
@@ -32,9 +34,11 @@ def add_share_lags(coordinator: WireConnection, groups: Sequence[DescribedGroup]
             continue
         found = by_id[group.group_id].partitions
         for topic in group.topics:
-            for each in topic.partitions:
-                if each.error_code == ErrorCode.NONE and each.start_offset >= 0 and each.lag >= 0:
-                    end = each.start_offset + each.lag
-                    found.append(PartitionLag(topic.topic_name, each.partition_index, each.start_offset, end, None))
-        found.sort(key=lambda each: each.lag or 0, reverse=True)
+            for partition in topic.partitions:
+                if partition.error_code == ErrorCode.NONE and partition.start_offset >= 0 and partition.lag >= 0:
+                    end = partition.start_offset + partition.lag
+                    found.append(
+                        PartitionLag(topic.topic_name, partition.partition_index, partition.start_offset, end, None)
+                    )
+        found.sort(key=lambda partition: partition.lag or 0, reverse=True)
     return errors

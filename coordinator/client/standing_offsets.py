@@ -151,8 +151,8 @@ def find_standing(
                 scan.from_ms = max(scan.from_ms, from_ms)
     except (CorruptBatch, MalformedMessage, ValueError):
         return {}
-    found = ((each, scan.standing(each, offset)) for each, offset in offsets.items())
-    return {each: standing for each, standing in found if standing is not None}
+    found = ((tp, scan.standing(tp, offset)) for tp, offset in offsets.items())
+    return {tp: standing for tp, standing in found if standing is not None}
 
 
 def _read(cluster: Cluster, scan: _Scan, partition: Partition, leaders: dict[Partition, int]) -> int | None:
@@ -181,6 +181,6 @@ def _read(cluster: Cluster, scan: _Scan, partition: Partition, leaders: dict[Par
 
 def _whole(records: memoryview, offset: int) -> Iterator[tuple[int, int]]:
     """Position and next offset of each batch that is complete, and that does not end before the offset."""
-    for each in placed_batches(records):
-        if each.position + each.size_bytes <= len(records) and each.next_offset > offset:
-            yield each.position, each.next_offset
+    for placed_batch in placed_batches(records):
+        if placed_batch.position + placed_batch.size_bytes <= len(records) and placed_batch.next_offset > offset:
+            yield placed_batch.position, placed_batch.next_offset

@@ -40,7 +40,7 @@ def client_context(settings: Mapping[str, str]) -> ssl.SSLContext:
 
 def _config(settings: Mapping[str, str]) -> ListenerConfig:
     """The values of the settings that clients and listeners have in common."""
-    keys = [each for each in vars(ssl_keys).values() if isinstance(each, ConfigKey)]
+    keys = [var for var in vars(ssl_keys).values() if isinstance(var, ConfigKey)]
     values: dict[ConfigKey[Any], Any] = {
         key: key.parse(settings[key.name]) if key.name in settings else key.default for key in keys
     }

@@ -41,14 +41,14 @@ def told_lately(server: Server) -> Lately:
     since_ms = time.time_ns() // 1_000_000 - WINDOW_MS
     try:
         with AuditTopic(server) as topic:
-            start, end = (topic.offsets([PARTITION], each)[PARTITION] for each in (since_ms, LATEST))
+            start, end = (topic.offsets([PARTITION], timestamp)[PARTITION] for timestamp in (since_ms, LATEST))
             if start < 0:
                 return Lately()
             records = topic.records({PARTITION: max(start, end - RECORDS_MAX)}, lambda key: key == NO_KEY)
-            events = [each.coordinator_event for each in records]
+            events = [record.coordinator_event for record in records]
     except ClientError:
         return Lately()
-    begins = (each.time_ms for each in events if each is not None and _begins_to_hear(each))
+    begins = (event.time_ms for event in events if event is not None and _begins_to_hear(event))
     return Lately(tuple(filter(is_of_topic, events)), max(begins, default=0))
 
 

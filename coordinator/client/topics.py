@@ -111,7 +111,7 @@ def _configs(connection: WireConnection, name: str) -> dict[str, str]:
     resource = DescribeConfigsResource(resource_type=TOPIC_RESOURCE, resource_name=name, configuration_keys=None)
     (described,) = connection.send_latest(DescribeConfigsRequest(resources=[resource])).results
     raise_for_error(described.error_code, f"cannot describe the configs of topic {name}")
-    return {each.name: each.value or "" for each in described.configs if each.config_source == OF_TOPIC}
+    return {config.name: config.value or "" for config in described.configs if config.config_source == OF_TOPIC}
 
 
 def create_topic(
@@ -153,8 +153,8 @@ def delete_topics(server: Server, names: Sequence[str]) -> None:
         else:
             request = DeleteTopicsRequest(topic_names=list(names), timeout_ms=TIMEOUT_MS)
         responses = connection.send_latest(request).responses
-    for each in responses:
-        _raise_with_reason(each, f"cannot delete topic {each.name}")
+    for response in responses:
+        _raise_with_reason(response, f"cannot delete topic {response.name}")
 
 
 def _raise_with_reason(answered: Any, what: str) -> None:

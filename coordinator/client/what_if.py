@@ -44,7 +44,7 @@ def what_if(
     topics: Mapping[str, Topic],
 ) -> WhatIf:
     """Compare the partitions owned by the members `before` with a new assignment to the members `after`."""
-    had = {each.member_id: _partitions(each.owned_partitions) for each in before}
+    had = {subscription.member_id: _partitions(subscription.owned_partitions) for subscription in before}
     assignment, rounds = _assign_until_stable(assignor, after, topics)
     gets = {member_id: _partitions(by_topic) for member_id, by_topic in assignment.items()}
     nothing: frozenset[Partition] = frozenset()
@@ -57,7 +57,7 @@ def what_if(
         )
         for member_id in sorted(had.keys() | gets.keys())
     )
-    gained = nothing.union(*(each.gained for each in changes))
+    gained = nothing.union(*(change.gained for change in changes))
     owned = nothing.union(*had.values())
     return WhatIf(changes, rounds, moved=gained & owned, newly_assigned=gained - owned)
 
@@ -69,24 +69,24 @@ def without_member(group: DescribedConsumers, name: str) -> tuple[MemberSubscrip
         ClientError: no member or several members match, or it is the only member.
     """
     found = [
-        each
-        for each in group.members
-        if name in (each.member_id, each.group_instance_id, group.client_ids[each.member_id])
+        member
+        for member in group.members
+        if name in (member.member_id, member.group_instance_id, group.client_ids[member.member_id])
     ]
     if not found:
-        known = ", ".join(each.member_id for each in group.members)
+        known = ", ".join(member.member_id for member in group.members)
         raise ClientError(f"group {group.group_id} has no member {name}; its members are {known}")
     if len(found) > 1:
-        ids = ", ".join(each.member_id for each in found)
+        ids = ", ".join(subscription.member_id for subscription in found)
         raise ClientError(f"{name} is the client id of several members; use a member id: {ids}")
     if len(group.members) == 1:
         raise ClientError(f"{name} is the only member of group {group.group_id}; no member would remain")
-    return tuple(each for each in group.members if each is not found[0])
+    return tuple(member for member in group.members if member is not found[0])
 
 
 def with_new_members(group: DescribedConsumers, count: int) -> tuple[MemberSubscription, ...]:
     """Return the members and `count` new ones, which subscribe to all topics of the group."""
-    topics = frozenset[str]().union(*(each.topics for each in group.members))
+    topics = frozenset[str]().union(*(member.topics for member in group.members))
     new = tuple(MemberSubscription(NEW_MEMBER_ID.format(number + 1), topics) for number in range(count))
     return group.members + new
 
@@ -100,13 +100,15 @@ def _assign_until_stable(
     """
     for rounds in range(1, ROUNDS_MAX + 1):
         assignment = assignor.assign(members, topics)
-        revoked = any(_partitions(each.owned_partitions) - _partitions(assignment[each.member_id]) for each in members)
+        revoked = any(
+            _partitions(member.owned_partitions) - _partitions(assignment[member.member_id]) for member in members
+        )
         if assignor.rebalance_protocol is RebalanceProtocol.EAGER or not revoked:
             return assignment, rounds
-        latest = max(each.generation_id for each in members) + 1
+        latest = max(member.generation_id for member in members) + 1
         members = [
-            msgspec.structs.replace(each, owned_partitions=assignment[each.member_id], generation_id=latest)
-            for each in members
+            msgspec.structs.replace(member, owned_partitions=assignment[member.member_id], generation_id=latest)
+            for member in members
         ]
     raise AssertionError(f"{assignor.name} is not stable after {ROUNDS_MAX} rounds")
 

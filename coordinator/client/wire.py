@@ -72,7 +72,7 @@ class WireConnection:
                 raise
 
     def _first_connected(self, bootstrap: Bootstrap, timeout_seconds: float) -> socket.socket:
-        servers = [(each, *_host_and_port(each.address)) for each in bootstrap.servers()]
+        servers = [(server, *_host_and_port(server.address)) for server in bootstrap.servers()]
         problems = []
         for server, host, port in servers:
             self.bootstrap = server.address
@@ -207,7 +207,7 @@ class WireConnection:
         response = self.request(ApiVersionsRequest(), 0)
         if response.error_code != ErrorCode.NONE:
             raise ClientError(f"ApiVersions failed on {self.bootstrap}: error {response.error_code}")
-        return {each.api_key: (each.min_version, each.max_version) for each in response.api_keys}
+        return {api_key.api_key: (api_key.min_version, api_key.max_version) for api_key in response.api_keys}
 
     def _read_exactly(self, size: int) -> bytes:
         # Memory that nothing is written to is not taken, whatever size a frame claims to have.

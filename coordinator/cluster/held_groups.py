@@ -81,7 +81,7 @@ class HeldGroups:
     def loaded(self, shard: Shard[Any]) -> None:
         """Another node may have led the partition meanwhile, so what it shall tell of its groups is told again."""
         partition_of = self._coordinator.partition_of
-        for group_id in [each for each in self._told if partition_of(each) == shard.partition]:
+        for group_id in [reported_id for reported_id in self._told if partition_of(reported_id) == shard.partition]:
             del self._told[group_id]
 
     def asked_for(self, group_id: str) -> None:
@@ -196,7 +196,7 @@ class HeldGroups:
 
 def _digest(found: DescribedGroup, is_owned: bool) -> int:
     """Of whose members they are, not of member ids: a client that joins again has a new one."""
-    clients = sorted((each.client_id, each.client_host) for each in found.members)
+    clients = sorted((member.client_id, member.client_host) for member in found.members)
     return crc32(repr((is_owned, found.unnamed_members, clients)).encode())
 
 
@@ -220,8 +220,8 @@ def _settings(event: GroupHeldByCluster) -> str:
 
 def _log(event: GroupHeldByCluster) -> None:
     clients = [
-        printable(f"{each.client_id} {each.client_host}"[:CLIENT_CHARACTERS_LOGGED])
-        for each in event.members[:CLIENTS_LOGGED]
+        printable(f"{member.client_id} {member.client_host}"[:CLIENT_CHARACTERS_LOGGED])
+        for member in event.members[:CLIENTS_LOGGED]
     ]
     more = event.member_count - len(clients)
     logger.warning(

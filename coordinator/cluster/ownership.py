@@ -44,7 +44,7 @@ class GroupOwnership:
         """`adopted` are names and patterns of the settings, for groups that no rule is about."""
         self._coordinator = coordinator
         self._sentinels = sentinels
-        self._adopted = [GroupPattern(each) for each in adopted]
+        self._adopted = [GroupPattern(pattern) for pattern in adopted]
         self._wall_ms = wall_ms
         self._tasks = Tasks()
         self._noting: dict[str, list[Owns]] = {}

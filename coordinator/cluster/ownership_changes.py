@@ -66,7 +66,7 @@ class OwnershipChanges:
             groups = [await self._told(group_id) for group_id in await self._groups_of(change)]
             if not is_adopted:
                 owned = self._ownership.is_owned
-                groups = [each if owned(each.group_id) else _elsewhere(each) for each in groups]
+                groups = [group if owned(group.group_id) else _elsewhere(group) for group in groups]
         except BrokerError as problem:
             return _failed(name, ErrorCode.COORDINATOR_NOT_AVAILABLE, str(problem))
         return GroupOwnerResult(name=name, groups=groups[:GROUPS_TOLD_MAX])

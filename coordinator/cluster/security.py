@@ -60,7 +60,9 @@ def _for_peers(own: ClientSecurity, listener: SecurityProtocol) -> ClientSecurit
     """A login is passed on to a broker, so the nodes log in at each other as at the brokers; TLS ends at a node."""
     has_login = own.login is not None
     protocol = next(
-        each for each in SecurityProtocol if each.has_tls is listener.has_tls and each.has_sasl is has_login
+        security_protocol
+        for security_protocol in SecurityProtocol
+        if security_protocol.has_tls is listener.has_tls and security_protocol.has_sasl is has_login
     )
     return ClientSecurity({**own.settings, SECURITY_PROTOCOL: protocol.value})
 

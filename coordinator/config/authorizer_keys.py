@@ -39,7 +39,7 @@ def parse_super_users(text: str) -> frozenset[str]:
     Raises:
         ConfigError: one of them is not TYPE:NAME.
     """
-    principals = [each.strip() for each in text.split(";") if each.strip()]
+    principals = [principal.strip() for principal in text.split(";") if principal.strip()]
     for principal in principals:
         principal_type, colon, _ = principal.partition(":")
         if not principal_type or not colon:

@@ -22,7 +22,7 @@ def parse_overrides(text: str, *, names_allowed: bool = True) -> dict[str, int]:
     name = MAX_CONNECTIONS_PER_IP_OVERRIDES.name
     found: dict[str, int] = {}
     for part in filter(None, (part.strip() for part in text.split(","))):
-        host, colon, count = (each.strip() for each in part.rpartition(":"))
+        host, colon, count = (piece.strip() for piece in part.rpartition(":"))
         if not colon or not host or not (count.isascii() and count.isdecimal()) or int(count) > INT32_MAX:
             raise ConfigError(f"{name}={text}: {part!r} is not HOST:COUNT, with a count from 0 to {INT32_MAX}")
         host = host.strip("[]")

@@ -175,8 +175,8 @@ class Config:
         after = self.copy()
         after._given, after._dynamic = given, dynamic
         after._values = {key: key.default for key in ALL_KEYS} | dict(given)
-        for each in reversed(DYNAMIC_SOURCES):
-            after._values |= dynamic[each]
+        for dynamic_source in reversed(DYNAMIC_SOURCES):
+            after._values |= dynamic[dynamic_source]
         check_settings_together(after)
         changed = [key for key in ALL_KEYS if after._values[key] != self._values[key]]
         self._given, self._dynamic = given, dynamic

@@ -109,10 +109,10 @@ def _controllers(merged: Mapping[str, Given]) -> list[str]:
         ConfigError: this is the file of a controller that is no broker.
     """
     roles = merged.get(PROCESS_ROLES)
-    if roles is not None and roles.text.strip() and "broker" not in [each.strip() for each in roles.text.split(",")]:
+    if roles is not None and roles.text.strip() and "broker" not in [role.strip() for role in roles.text.split(",")]:
         raise ConfigError(f"{PROCESS_ROLES}={roles.text}: this server is a broker")
     names = merged.get(CONTROLLER_LISTENERS)
-    return [] if names is None else [each.strip().upper() for each in names.text.split(",") if each.strip()]
+    return [] if names is None else [listener.strip().upper() for listener in names.text.split(",") if listener.strip()]
 
 
 def _of_listener(name: str, controllers: Sequence[str], found: Understood) -> dict[str, Given]:

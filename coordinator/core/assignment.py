@@ -17,8 +17,8 @@ class TopicPartitions(Protocol):
 def by_topic(partitions: Iterable[TopicPartitions]) -> dict[str, list[int]]:
     """Group partitions by topic. A topic may occur twice, because a client wrote the bytes."""
     found: dict[str, list[int]] = {}
-    for each in partitions:
-        found.setdefault(each.topic, []).extend(each.partitions)
+    for partition in partitions:
+        found.setdefault(partition.topic, []).extend(partition.partitions)
     return found
 
 

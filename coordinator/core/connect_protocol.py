@@ -48,14 +48,18 @@ def decode_worker_assignment(data: bytes) -> WorkerAssignment:
         raise MalformedMessage(ConnectProtocolAssignment.NAME, version, "", 0, "version is less than 0")
     found = ConnectProtocolAssignment.decode(data, version, PREFIX_BYTES, False)
     assigned = _tasks(found.assigned)
-    connectors = tuple(each for each, numbers in assigned.items() if CONNECTOR in numbers)
-    tasks = {each: own for each, numbers in assigned.items() if (own := [one for one in numbers if one != CONNECTOR])}
+    connectors = tuple(worker_id for worker_id, numbers in assigned.items() if CONNECTOR in numbers)
+    tasks = {
+        worker_id: own
+        for worker_id, numbers in assigned.items()
+        if (own := [one for one in numbers if one != CONNECTOR])
+    }
     return WorkerAssignment(connectors, tasks, _tasks(found.revoked), found.config_offset, found.delay_ms, found.leader)
 
 
 def _tasks(several: Iterable[ConnectorTasks] | None) -> dict[str, list[int]]:
     """Connector → numbers, both in order. A connector may occur twice, because a client wrote the bytes."""
     found: dict[str, list[int]] = {}
-    for each in several or ():
-        found.setdefault(each.connector, []).extend(each.tasks)
+    for connector_tasks in several or ():
+        found.setdefault(connector_tasks.connector, []).extend(connector_tasks.tasks)
     return {name: sorted(own) for name, own in sorted(found.items())}

@@ -52,7 +52,7 @@ class ErrorForEachPartition(msgspec.Struct, frozen=True):
         identity = [name for name in self.topic.FIELDS if name != self.partitions]
         answered = []
         for topic in topics:
-            indexes = [getattr(each, self.asked_index) for each in getattr(topic, self.asked_partitions)]
+            indexes = [getattr(partition, self.asked_index) for partition in getattr(topic, self.asked_partitions)]
             fields: dict[str, Any] = {name: getattr(topic, name) for name in identity}
             fields[self.partitions] = [self.partition(index, error) for index in indexes]
             answered.append(self.topic(**fields))

@@ -113,8 +113,8 @@ class Actions:
         body = await _body(request)
         match action:
             case "reset-offsets" | "delete-offsets":
-                changes = [OffsetChange(*each) for each in _decoded(body, ConfirmedOffsets).offsets]
-                if any((each.after is None) != (action == "delete-offsets") for each in changes):
+                changes = [OffsetChange(*offset) for offset in _decoded(body, ConfirmedOffsets).offsets]
+                if any((change.after is None) != (action == "delete-offsets") for change in changes):
                     raise Rejected(400, f"{action} with offsets of the other kind")
                 await self._run(group_admin.change_offsets, bootstrap, group_id, changes)
                 done = f"{len(changes)} partitions"
@@ -192,13 +192,13 @@ def _plan_json(plan: GroupPlan) -> dict[str, Any]:
     return {
         "members": [
             {
-                "member_id": each.member_id,
-                "name": names.of(each),
-                "client_host": each.client_host,
-                "group_instance_id": each.group_instance_id,
-                "partitions": sum(map(len, (each.partitions or {}).values())),
+                "member_id": member.member_id,
+                "name": names.of(member),
+                "client_host": member.client_host,
+                "group_instance_id": member.group_instance_id,
+                "partitions": sum(map(len, (member.partitions or {}).values())),
             }
-            for each in plan.members
+            for member in plan.members
         ],
-        "offsets": [[each.topic, each.partition, each.before, each.after] for each in plan.offsets],
+        "offsets": [[offset.topic, offset.partition, offset.before, offset.after] for offset in plan.offsets],
     }

@@ -183,7 +183,7 @@ class Board:
         """The storms of the last `STORM_HOURS` hours, of groups and of all together, the newest first."""
         if self._storms is None:
             since = (self.newest_ms - STORM_HOURS * HOUR_MS) // MS_PER_MINUTE
-            for minute in [each for each in self._rates if each < since]:
+            for minute in [rate for rate in self._rates if rate < since]:
                 del self._rates[minute]
             self._storms = all_storms(
                 Rebalances(minute * MS_PER_MINUTE, group_id, cause, count, MS_PER_MINUTE)
@@ -231,7 +231,7 @@ class Board:
             last_cause=_cause(latest),
             last_outcome="" if latest is None else latest.outcome.value,
             findings=len(self.findings_of(history.group_id)),
-            unowned_partition_ms=sum(each.unowned_partition_ms or 0 for each in history.generations),
+            unowned_partition_ms=sum(generation.unowned_partition_ms or 0 for generation in history.generations),
             last_ms=history.last_ms,
         )
 
@@ -248,7 +248,7 @@ class Board:
         self.rebalances_by_minute[minute] += 1
         if len(self.rebalances_by_minute) > MINUTES_KEPT:
             oldest = max(self.rebalances_by_minute) - MINUTES_KEPT
-            for each in [each for each in self.rebalances_by_minute if each <= oldest]:
+            for each in [rebalance for rebalance in self.rebalances_by_minute if rebalance <= oldest]:
                 del self.rebalances_by_minute[each]
 
 

@@ -162,8 +162,10 @@ class Feed:
         # What retention deleted meanwhile is left out; what a server lost in a crash and wrote again is read again.
         starts, ends = topic.offsets(topic.partitions, EARLIEST), topic.offsets(topic.partitions, LATEST)
         known = self._position
-        self._position = {each: max(start, min(known.get(each, 0), ends[each])) for each, start in starts.items()}
-        self._queue.expect(sum(ends[each] - at for each, at in self._position.items()))
+        self._position = {
+            partition: max(start, min(known.get(partition, 0), ends[partition])) for partition, start in starts.items()
+        }
+        self._queue.expect(sum(ends[partition] - at for partition, at in self._position.items()))
         self._enqueue(topic.records(dict(self._position), _any), self._position)
         self._queue.set_live(is_following=True)
         self._enqueue(topic.follow(self._position, _any), None)

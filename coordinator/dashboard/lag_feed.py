@@ -69,12 +69,12 @@ class LagSampler:
 
     def _sample(self, cluster: Cluster) -> Sample:
         read = _read(cluster)
-        lagging = [each for group in read.groups for each in group.partitions if (each.lag or 0) > 0]
+        lagging = [partition for group in read.groups for partition in group.partitions if (partition.lag or 0) > 0]
         self._find_first_records(cluster, lagging, read.leaders)
         find_log_starts(cluster, read.groups, read.leaders)
         find_transactions(cluster, read.groups, read.leaders)
         now_ms = time.time_ns() // 1_000_000
-        groups = {each.group_id: SampledGroup(each, each.lag, each.lag_ms(now_ms)) for each in read.groups}
+        groups = {group.group_id: SampledGroup(group, group.lag, group.lag_ms(now_ms)) for group in read.groups}
         return Sample(now_ms, groups, read.groups_left_out)
 
     def _find_first_records(self, cluster: Cluster, lagging: list[PartitionLag], leaders: dict[Partition, int]) -> None:
@@ -86,19 +86,21 @@ class LagSampler:
         is_retried = self._samples % SAMPLES_BEFORE_RETRY == 0
         known = {
             place: first
-            for each in lagging
-            if (first := self._first.get(place := _place(each))) is not None
-            and (first.is_record or first.offset == each.log_end_offset)
+            for partition in lagging
+            if (first := self._first.get(place := _place(partition))) is not None
+            and (first.is_record or first.offset == partition.log_end_offset)
             and not (is_retried and first.timestamp_ms is None)
         }
-        new = {place: each for each in lagging if (place := _place(each)) not in known}
-        by_lag = sorted(new.values(), key=lambda each: each.lag or 0, reverse=True)
+        new = {place: partition for partition in lagging if (place := _place(partition)) not in known}
+        by_lag = sorted(new.values(), key=lambda partition: partition.lag or 0, reverse=True)
         sought = by_lag[: FETCHED_MAX // 2] + by_lag[FETCHED_MAX // 2 :][-FETCHED_MAX // 2 :]
         find_first_records(cluster, sought, leaders)
-        self._first = known | {_place(each): each.first for each in sought if each.first is not None}
-        for each in lagging:
-            if (first := self._first.get(_place(each))) is not None:
-                each.first, each.oldest_ms = first, first.timestamp_ms
+        self._first = known | {
+            _place(partition): partition.first for partition in sought if partition.first is not None
+        }
+        for partition in lagging:
+            if (first := self._first.get(_place(partition))) is not None:
+                partition.first, partition.oldest_ms = first, first.timestamp_ms
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +120,7 @@ def _read(cluster: Cluster) -> _Read:
             break
         groups.extend(part.groups)
         leaders.update(part.leaders)
-        partitions += sum(len(each.partitions) for each in part.groups)
+        partitions += sum(len(group.partitions) for group in part.groups)
         left_out += part.groups_left_out
     return _Read(groups, leaders, left_out)
 

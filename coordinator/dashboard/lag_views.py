@@ -19,13 +19,13 @@ MEMBER_PARTITIONS_MAX: Final = 2_000
 
 def total(lags: Lags) -> Json:
     """The lag of all groups together."""
-    known = [each.lag for each in lags.latest.groups.values() if each.lag is not None]
+    known = [group.lag for group in lags.latest.groups.values() if group.lag is not None]
     return {
         "time_ms": lags.latest.time_ms or None,
         "problem": lags.problem,
         "lag": sum(known) if known else None,
         "groups": len(known),
-        "groups_behind": sum(each > 0 for each in known),
+        "groups_behind": sum(lag > 0 for lag in known),
         "groups_left_out": lags.latest.groups_left_out,
     }
 
@@ -34,10 +34,10 @@ def of_group(lags: Lags, sampled: SampledGroup) -> Json:
     """A group: its partitions and members, the largest lag first, and the last hour."""
     group = sampled.group
     owned: dict[str, list[PartitionLag]] = {}
-    for each in group.partitions:
-        owned.setdefault(each.member_id or "", []).append(each)
+    for partition in group.partitions:
+        owned.setdefault(partition.member_id or "", []).append(partition)
     names = MemberNames(group.members)
-    members = [_member(lags, sampled, names, each, owned.get(each.member_id, [])) for each in group.members]
+    members = [_member(lags, sampled, names, member, owned.get(member.member_id, [])) for member in group.members]
     members.sort(key=_by_lag)
     return {
         "time_ms": lags.latest.time_ms,
@@ -54,11 +54,11 @@ def of_group(lags: Lags, sampled: SampledGroup) -> Json:
 
 def of_member(lags: Lags, sampled: SampledGroup, member_id: str) -> Json | None:
     """A member: its partitions and their last hour together; None if the group has no such member."""
-    found = next((each for each in sampled.group.members if each.member_id == member_id), None)
+    found = next((member for member in sampled.group.members if member.member_id == member_id), None)
     if found is None:
         return None
     names = MemberNames(sampled.group.members)
-    own = [each for each in sampled.group.partitions if each.member_id == member_id]
+    own = [partition for partition in sampled.group.partitions if partition.member_id == member_id]
     return {
         "time_ms": lags.latest.time_ms,
         "problem": lags.problem,
@@ -76,22 +76,22 @@ def of_partition(lags: Lags, sampled: SampledGroup, topic: str, partition: int) 
 
 def _partitions(lags: Lags, sampled: SampledGroup, partitions: list[PartitionLag]) -> Json:
     names = MemberNames(sampled.group.members)
-    hosts = {each.member_id: each.client_host for each in sampled.group.members}
+    hosts = {member.member_id: member.client_host for member in sampled.group.members}
     group_id, now_ms = sampled.group.group_id, lags.latest.time_ms
     shown = [
         {
-            "topic": each.topic,
-            "partition": each.partition,
-            "committed_offset": each.committed_offset,
-            "log_end_offset": each.log_end_offset,
-            "lag": each.lag,
-            "lag_ms": each.lag_ms(now_ms),
-            "moved_ms": lags.moved_ms(group_id, each),
-            "member_id": each.member_id,
-            "member": None if each.member_id is None else names.by_id(each.member_id),
-            "host": hosts.get(each.member_id or ""),
+            "topic": partition.topic,
+            "partition": partition.partition,
+            "committed_offset": partition.committed_offset,
+            "log_end_offset": partition.log_end_offset,
+            "lag": partition.lag,
+            "lag_ms": partition.lag_ms(now_ms),
+            "moved_ms": lags.moved_ms(group_id, partition),
+            "member_id": partition.member_id,
+            "member": None if partition.member_id is None else names.by_id(partition.member_id),
+            "host": hosts.get(partition.member_id or ""),
         }
-        for each in partitions[:PARTITIONS_SHOWN]
+        for partition in partitions[:PARTITIONS_SHOWN]
     ]
     return {"partitions": shown, "partitions_total": len(partitions)}
 
@@ -100,24 +100,24 @@ def _member(
     lags: Lags, sampled: SampledGroup, names: MemberNames, member: DescribedMember, own: list[PartitionLag]
 ) -> Json:
     now_ms = lags.latest.time_ms
-    known = [each.lag for each in own if each.lag is not None]
-    moves = (lags.moved_ms(sampled.group.group_id, each) for each in own)
+    known = [partition.lag for partition in own if partition.lag is not None]
+    moves = (lags.moved_ms(sampled.group.group_id, partition) for partition in own)
     return {
         "member_id": member.member_id,
         "name": names.of(member),
         "client_id": member.client_id,
         "client_host": member.client_host,
         "group_instance_id": member.group_instance_id,
-        "topics": sorted({each.topic for each in own}),
+        "topics": sorted({partition.topic for partition in own}),
         "partitions_owned": len(own),
         "lag": sum(known) if known else None,
-        "lag_ms": _largest(each.lag_ms(now_ms) for each in own),
+        "lag_ms": _largest(partition.lag_ms(now_ms) for partition in own),
         "moved_ms": _largest(moves),
     }
 
 
 def _largest(values: Iterable[int | None]) -> int | None:
-    return max((each for each in values if each is not None), default=None)
+    return max((value for value in values if value is not None), default=None)
 
 
 def _by_lag(member: Json) -> tuple[int, str]:

@@ -80,7 +80,7 @@ class Lags:
         self.latest, self.problem = sample, ""
         self._note_moves(sample)
         moved_ms = {key: at_ms for key, (_, at_ms) in self._moved.items() if at_ms}
-        self._standing.apply([each.group for each in sample.groups.values()], sample.time_ms, moved_ms)
+        self._standing.apply([group.group for group in sample.groups.values()], sample.time_ms, moved_ms)
         if sample.time_ms < self._point_ms + POINT_EVERY_MS:
             return
         self._point_number += 1
@@ -89,10 +89,10 @@ class Lags:
         self._forget_gone(sample)
         for series in (*self._groups.values(), *self._partitions.values()):
             series.put(self._point_number, None, None)
-        for group_id, each in sample.groups.items():
+        for group_id, group in sample.groups.items():
             if (series_of_group := _series(self._groups, group_id, GROUP_SERIES_MAX)) is not None:
-                series_of_group.put(self._point_number, each.lag, each.lag_ms)
-            for at in each.group.partitions:
+                series_of_group.put(self._point_number, group.lag, group.lag_ms)
+            for at in group.group.partitions:
                 key = (group_id, at.topic, at.partition)
                 if (series_of_partition := _series(self._partitions, key, PARTITION_SERIES_MAX)) is not None:
                     series_of_partition.put(self._point_number, at.lag, at.lag_ms(sample.time_ms))
@@ -107,7 +107,7 @@ class Lags:
 
     def of_partitions(self, group_id: str, partitions: Iterable[PartitionLag]) -> list[Point]:
         """The last hour of some partitions of a group: the sum of their lags, and the largest age."""
-        keys = ((group_id, each.topic, each.partition) for each in partitions)
+        keys = ((group_id, partition.topic, partition.partition) for partition in partitions)
         return self._points([self._partitions[key] for key in keys if key in self._partitions])
 
     def moved_ms(self, group_id: str, partition: PartitionLag) -> int | None:
@@ -134,8 +134,8 @@ class Lags:
 
     def _note_moves(self, sample: Sample) -> None:
         moved: dict[PartitionKey, tuple[int, int]] = {}
-        for group_id, each in sample.groups.items():
-            for at in each.group.partitions:
+        for group_id, group in sample.groups.items():
+            for at in group.group.partitions:
                 if at.committed_offset is not None and len(moved) < PARTITION_SERIES_MAX:
                     key = (group_id, at.topic, at.partition)
                     before = self._moved.get(key)
@@ -155,10 +155,10 @@ def _series(known: dict[Key, LagSeries], key: Key, series_max: int) -> LagSeries
 
 
 def _is_known(series: list[LagSeries], place: int) -> bool:
-    return any(each.lags[place] != UNKNOWN for each in series)
+    return any(lag_series.lags[place] != UNKNOWN for lag_series in series)
 
 
 def _combined(series: list[LagSeries], place: int) -> tuple[int | None, int | None]:
-    lags = [each.lags[place] for each in series if each.lags[place] != UNKNOWN]
-    ages = [each.ages_seconds[place] for each in series if each.ages_seconds[place] != UNKNOWN_AGE]
+    lags = [lag_series.lags[place] for lag_series in series if lag_series.lags[place] != UNKNOWN]
+    ages = [lag_series.ages_seconds[place] for lag_series in series if lag_series.ages_seconds[place] != UNKNOWN_AGE]
     return (sum(lags) if lags else None), max(ages, default=None)

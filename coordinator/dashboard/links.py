@@ -66,7 +66,9 @@ def shell_quoted(text: str) -> str:
     """One word of a command line. Characters that a terminal would not show are escapes of bash and zsh ($'...')."""
     if text.isprintable():
         return shlex.quote(text)
-    escaped = "".join(each if each.isprintable() and each not in "\\'" else _escaped(each) for each in text)
+    escaped = "".join(
+        character if character.isprintable() and character not in "\\'" else _escaped(character) for character in text
+    )
     return f"$'{escaped}'"
 
 

@@ -29,7 +29,7 @@ class MemberNames:
     """A name for each member of a group, different for different member ids."""
 
     def __init__(self, members: Iterable[Named]) -> None:
-        bases = {each.member_id: _base(each) for each in members}
+        bases = {member.member_id: _base(member) for member in members}
         count = Counter(bases.values())
         self._names = {
             member_id: base if count[base] == 1 else _told_apart(base, member_id) for member_id, base in bases.items()

@@ -35,7 +35,7 @@ def json_response(body: Any, status: int = 200) -> Response:
 
 def error_response(problem: Exception, status: int) -> Response:
     """An error, in one line whatever the names in it are."""
-    words = "".join(each if each.isprintable() else ascii(each)[1:-1] for each in str(problem))
+    words = "".join(character if character.isprintable() else ascii(character)[1:-1] for character in str(problem))
     return json_response({"error": words}, status)
 
 

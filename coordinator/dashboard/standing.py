@@ -39,18 +39,18 @@ class StandingOffsets:
         self._sampled_ms = time_ms
         seen: dict[Key, _Seen] = {}
         for group in groups:
-            for each in group.partitions:
-                key = (group.group_id, each.topic, each.partition)
-                now = self._next(key, group.state, each, time_ms)
+            for partition in group.partitions:
+                key = (group.group_id, partition.topic, partition.partition)
+                now = self._next(key, group.state, partition, time_ms)
                 if now is not None and len(seen) < PARTITIONS_MAX:
                     seen[key] = now
                 moved = moved_ms.get(key)
                 if now is not None:
-                    each.standing = Standing(now.since_ms, now.is_longer, moved)
+                    partition.standing = Standing(now.since_ms, now.is_longer, moved)
                 elif moved is not None:
-                    each.standing = Standing(time_ms, is_longer=False, moved_ms=moved)
+                    partition.standing = Standing(time_ms, is_longer=False, moved_ms=moved)
         self._seen = seen
-        self._known_groups = {each.group_id for each in groups}
+        self._known_groups = {group.group_id for group in groups}
 
     def _next(self, key: Key, state: str, partition: PartitionLag, time_ms: int) -> _Seen | None:
         offset, owner = partition.committed_offset, partition.member_id

@@ -49,11 +49,11 @@ def runs(text: str, history: GroupHistory) -> list[Run]:
         found.append((match[2], member_id) if _has_a_page(history, member_id) else match[2])
         at = match.end()
     found.append(_without_marks(text[at:]))
-    return [each for each in found if each]
+    return [run for run in found if run]
 
 
 def _has_a_page(history: GroupHistory, member_id: str) -> bool:
-    return member_id in history.members or any(member_id in each.members for each in history.generations)
+    return member_id in history.members or any(member_id in generation.members for generation in history.generations)
 
 
 def _without_marks(text: str) -> str:

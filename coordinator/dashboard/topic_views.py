@@ -38,14 +38,14 @@ class _Consumption:
 def topics(board: Board) -> Json:
     """All topics that a group consumes, the largest lag first."""
     by_topic: dict[str, list[_Consumption]] = {}
-    for topic, each in _consumptions(board):
-        by_topic.setdefault(topic, []).append(each)
+    for topic, consumption in _consumptions(board):
+        by_topic.setdefault(topic, []).append(consumption)
     rows: list[Json] = [
         {
             "topic": topic,
             "groups": len(consumers),
             "lag": _total(consumers),
-            "lag_ms": _largest(each.lag_ms for each in consumers),
+            "lag_ms": _largest(consumer.lag_ms for consumer in consumers),
         }
         for topic, consumers in by_topic.items()
     ]
@@ -55,29 +55,29 @@ def topics(board: Board) -> Json:
 
 def topic(board: Board, name: str) -> Json | None:
     """The groups that consume a topic, the largest lag first; None if there are none."""
-    consumers = [each for topic, each in _consumptions(board, name) if topic == name]
+    consumers = [consumption for topic, consumption in _consumptions(board, name) if topic == name]
     if not consumers:
         return None
-    consumers.sort(key=lambda each: (_by_lag(each.lag), each.group_id))
+    consumers.sort(key=lambda consumption: (_by_lag(consumption.lag), consumption.group_id))
     rows = [
         {
-            "group_id": each.group_id,
-            "state": board.row(each.group_id).state,
-            "lag": each.lag,
-            "lag_ms": each.lag_ms,
-            "partitions_committed": sum(one.committed_offset is not None for one in each.partitions),
-            "partitions_owned": sum(one.member_id is not None for one in each.partitions),
-            "members_subscribed": each.members_subscribed,
-            "moved_ms": _largest(board.lags.moved_ms(each.group_id, one) for one in each.partitions),
+            "group_id": consumer.group_id,
+            "state": board.row(consumer.group_id).state,
+            "lag": consumer.lag,
+            "lag_ms": consumer.lag_ms,
+            "partitions_committed": sum(one.committed_offset is not None for one in consumer.partitions),
+            "partitions_owned": sum(one.member_id is not None for one in consumer.partitions),
+            "members_subscribed": consumer.members_subscribed,
+            "moved_ms": _largest(board.lags.moved_ms(consumer.group_id, one) for one in consumer.partitions),
         }
-        for each in consumers[:GROUPS_SHOWN]
+        for consumer in consumers[:GROUPS_SHOWN]
     ]
     return {
         "topic": name,
         "time_ms": board.lags.latest.time_ms or None,
         "lag_problem": board.lags.problem,
         "lag": _total(consumers),
-        "lag_ms": _largest(each.lag_ms for each in consumers),
+        "lag_ms": _largest(consumer.lag_ms for consumer in consumers),
         "groups": rows,
         "groups_total": len(consumers),
     }
@@ -107,12 +107,12 @@ def _of(found: dict[str, _Consumption], topic: str, group_id: str) -> _Consumpti
 
 
 def _total(consumers: Iterable[_Consumption]) -> int | None:
-    known = [each.lag for each in consumers if each.lag is not None]
+    known = [consumer.lag for consumer in consumers if consumer.lag is not None]
     return sum(known) if known else None
 
 
 def _largest(values: Iterable[int | None]) -> int | None:
-    return max((each for each in values if each is not None), default=None)
+    return max((value for value in values if value is not None), default=None)
 
 
 def _by_lag(lag: int | None) -> int:

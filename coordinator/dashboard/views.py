@@ -65,10 +65,10 @@ def overview(board: Board) -> Json:
         states[row.state or "Unknown"] = states.get(row.state or "Unknown", 0) + 1
     worst = sorted((row for row in rows if row.rebalances_last_hour), key=SORTS["rebalances"])[:WORST_SHOWN]
     findings = [
-        {"group_id": row.group_id, **finding_json(each, board.groups.get(row.group_id))}
+        {"group_id": row.group_id, **finding_json(finding, board.groups.get(row.group_id))}
         for row in rows
         if row.findings
-        for each in board.findings_of(row.group_id)
+        for finding in board.findings_of(row.group_id)
     ]
     return {
         "newest_ms": board.newest_ms,
@@ -80,7 +80,7 @@ def overview(board: Board) -> Json:
         "worst": [row_json(row) for row in worst],
         "findings": findings[:FINDINGS_SHOWN],
         "findings_total": len(findings),
-        "storms": [storm_json(each) for each in board.storms()[:STORMS_SHOWN]],
+        "storms": [storm_json(storm) for storm in board.storms()[:STORMS_SHOWN]],
         "storms_total": len(board.storms()),
         "progress": msgspec.to_builtins(board.progress),
     }
@@ -133,11 +133,11 @@ def group(board: Board, history: GroupHistory) -> Json:
         "gaps": [[gap.first_seq, gap.last_seq, gap.before_ms] for gap in history.gaps],
         "topics": topics_of(board, history),
         "members_now": [_member_now(history, member_id, names) for member_id in sorted(history.members)],
-        "generations": [summary(each, names) for each in generations],
-        "findings_list": [finding_json(each, history) for each in board.findings_of(history.group_id)],
+        "generations": [summary(generation, names) for generation in generations],
+        "findings_list": [finding_json(finding, history) for finding in board.findings_of(history.group_id)],
         **member_lanes(generations, names),
-        "resets": [msgspec.to_builtins(each) for each in history.resets],
-        "rejected": [msgspec.to_builtins(each) for each in history.rejected],
+        "resets": [msgspec.to_builtins(reset) for reset in history.resets],
+        "rejected": [msgspec.to_builtins(rejected) for rejected in history.rejected],
     }
 
 
@@ -145,14 +145,14 @@ def _gone(history: GroupHistory) -> str | None:
     """How the group went, if it is gone; None: it is there, or the events do not tell it."""
     if history.state != DEAD or not history.removals:
         return None
-    (told,) = [each.text for each in notes(history) if isinstance(each.claim, GroupGone)][-1:]
+    (told,) = [note.text for note in notes(history) if isinstance(note.claim, GroupGone)][-1:]
     return told
 
 
 def topics_of(board: Board, history: GroupHistory) -> list[str]:
     """The topics of which a group has offsets or partitions, or to which it subscribes, by name."""
     sampled = board.lags.group(history.group_id)
-    found = {each.topic for each in sampled.group.partitions} if sampled is not None else set()
+    found = {partition.topic for partition in sampled.group.partitions} if sampled is not None else set()
     found.update(topic for member in history.members.values() for topic in member.subscribed_topics)
     return sorted(found)[:TOPICS_SHOWN]
 
@@ -196,15 +196,17 @@ def generation(history: GroupHistory, one: Generation) -> Json:
         "member_parts": [_part(part, names) for _, part in sorted(one.members.items())],
         "removed": [
             {
-                "member": member_json(each.member, names),
-                "cause": str(each.cause),
-                "reason": each.reason,
-                "silent_ms": each.silent_ms,
-                "at_ms": each.at_ms,
+                "member": member_json(removal.member, names),
+                "cause": str(removal.cause),
+                "reason": removal.reason,
+                "silent_ms": removal.silent_ms,
+                "at_ms": removal.at_ms,
             }
-            for each in one.changes.removed
+            for removal in one.changes.removed
         ],
-        "joined": [{"member": member_json(each.member, names), "at_ms": each.at_ms} for each in one.changes.joined],
+        "joined": [
+            {"member": member_json(joining.member, names), "at_ms": joining.at_ms} for joining in one.changes.joined
+        ],
         "topic_changes": one.topic_changes,
         "moves": moves(before, one, names),
         "before": None if before is None else before.generation_id,
@@ -222,20 +224,20 @@ def finding_json(finding: Finding, history: GroupHistory | None) -> Json:
 def _generations_of(finding: Finding, history: GroupHistory) -> list[tuple[int, str]]:
     """In order. Who came and went is told by the generation that this led to; what else happens, by the present one."""
     generations = list(history.generations)
-    firsts = [each.first_seq for each in generations]
-    led_to = {seq: number for number, each in enumerate(generations) for seq in _changed_by(each)}
+    firsts = [generation.first_seq for generation in generations]
+    led_to = {seq: number for number, generation in enumerate(generations) for seq in _changed_by(generation)}
     numbers = {led_to.get(seq, bisect_right(firsts, seq) - 1) for seq in finding.claim.evidence.events}
     found = [generations[number] for number in sorted(numbers) if number >= 0]
-    return list(dict.fromkeys((each.generation_id, each.name) for each in found))
+    return list(dict.fromkeys((generation.generation_id, generation.name) for generation in found))
 
 
 def _changed_by(one: Generation) -> list[int | None]:
     """The `seq` of the events that made the members of a generation others than before."""
     changes = one.changes
     return [
-        *(each.seq for each in changes.removed),
-        *(each.seq for each in changes.joined),
-        *(each.seq for each in changes.replaced),
+        *(removal.seq for removal in changes.removed),
+        *(joining.seq for joining in changes.joined),
+        *(replacement.seq for replacement in changes.replaced),
     ]
 
 
@@ -277,18 +279,24 @@ def member_lanes(generations: Iterable[Generation], names: MemberNames) -> Json:
     """
     lanes: dict[str, Json] = {}
     latest: dict[str, int] = {}
-    stable = [each for each in generations if each.outcome is Outcome.STABLE and each.ended_ms is not None]
+    stable = [
+        generation
+        for generation in generations
+        if generation.outcome is Outcome.STABLE and generation.ended_ms is not None
+    ]
     following = _next_starts(generations)
-    for number, each in enumerate(stable):
-        latest.update(dict.fromkeys(each.members, number))
+    for number, generation in enumerate(stable):
+        latest.update(dict.fromkeys(generation.members, number))
     most = min(LANES_SHOWN, SPANS_SHOWN // max(1, len(stable)))
     shown = set(sorted(latest, key=lambda member_id: -latest[member_id])[:most])
-    for each in stable:
-        until_ms = following[id(each)]
-        for member_id, part in each.members.items():
+    for generation in stable:
+        until_ms = following[id(generation)]
+        for member_id, part in generation.members.items():
             if member_id in shown:
                 lane = lanes.setdefault(member_id, {"member": member_json(part.member, names), "spans": []})
-                lane["spans"].append([each.ended_ms, until_ms, each.generation_id, count_partitions(part), each.name])
+                lane["spans"].append(
+                    [generation.ended_ms, until_ms, generation.generation_id, count_partitions(part), generation.name]
+                )
     ordered = sorted(lanes.values(), key=lambda lane: (lane["member"]["name"], lane["spans"][0][0]))
     return {"lanes": ordered, "lanes_total": len(latest)}
 
@@ -306,12 +314,16 @@ def ownership(history: GroupHistory) -> Json:
     shown = [place for place, count in zip(sorted(lanes), counts, strict=False) if count <= OWNER_SPANS_SHOWN]
     return {
         "total": len(lanes),
-        "empty": [[each.ended_ms, following[id(each)]] for each in generations if each.outcome is Outcome.EMPTIED],
+        "empty": [
+            [generation.ended_ms, following[id(generation)]]
+            for generation in generations
+            if generation.outcome is Outcome.EMPTIED
+        ],
         "partitions": [
             {
                 "topic": topic,
                 "partition": index,
-                "spans": [[each.from_ms, each.until_ms, names.by_id(each.member_id)] for each in lanes[topic, index]],
+                "spans": [[span.from_ms, span.until_ms, names.by_id(span.member_id)] for span in lanes[topic, index]],
             }
             for topic, index in shown
         ],
@@ -322,14 +334,14 @@ def member(history: GroupHistory, member_id: str) -> Json | None:
     """What is known of one member, by the generations that it was in; None for an unknown one."""
     names = MemberNames.of_history(history)
     parts = [
-        {**summary(each, names), "part": _part(each.members[member_id], names)}
-        for each in history.generations
-        if member_id in each.members
+        {**summary(generation, names), "part": _part(generation.members[member_id], names)}
+        for generation in history.generations
+        if member_id in generation.members
     ]
     removed = [
         {"at_ms": gone.at_ms, "cause": str(gone.cause), "reason": gone.reason, "silent_ms": gone.silent_ms}
-        for each in history.generations
-        for gone in each.changes.removed
+        for generation in history.generations
+        for gone in generation.changes.removed
         if gone.member.member_id == member_id
     ]
     if not parts and member_id not in history.members:
@@ -382,6 +394,6 @@ def _member_now(history: GroupHistory, member_id: str, names: MemberNames) -> Js
 
 def _next_starts(generations: Iterable[Generation]) -> dict[int, int | None]:
     """Identity of a generation → when the next rebalance of the group started; None for the last one."""
-    ordered = [each for each in generations if each.started_ms is not None]
-    starts = [*(each.started_ms for each in ordered[1:]), None]
-    return {id(each): start for each, start in zip(ordered, starts, strict=False)}
+    ordered = [generation for generation in generations if generation.started_ms is not None]
+    starts = [*(generation.started_ms for generation in ordered[1:]), None]
+    return {id(generation): start for generation, start in zip(ordered, starts, strict=False)}

@@ -56,7 +56,7 @@ def sends_poll_interval(member: MemberRef) -> bool:
 
 def all_are(members: Iterable[MemberRef], libraries: frozenset[Library]) -> bool:
     """Whether all these members say that they are one of these clients; True of no member."""
-    return all(library_of(each) in libraries for each in members)
+    return all(library_of(member) in libraries for member in members)
 
 
 def never_says_why(member: MemberRef) -> bool:

@@ -41,18 +41,18 @@ def rolling_deploy(facts: Facts, now_ms: int) -> list[Succession]:
         and not facts.came_again(visit.removal)
         and not facts.joined_again(visit.removal)
     ]
-    gone.sort(key=lambda each: each.gone_ms)
-    old = {identity(each.member) for each in gone}
-    joins = [each for generation in facts.history.generations for each in generation.changes.joined]
-    new = deque(sorted((each for each in joins if identity(each.member) not in old), key=lambda each: each.at_ms))
+    gone.sort(key=lambda removal: removal.gone_ms)
+    old = {identity(removal.member) for removal in gone}
+    joins = [joining for generation in facts.history.generations for joining in generation.changes.joined]
+    new = deque(sorted((join for join in joins if identity(join.member) not in old), key=lambda said: said.at_ms))
     found: list[Succession] = []
     for removal in gone:
         while new and new[0].at_ms < removal.gone_ms - BEFORE_MS:
             new.popleft()
         if new and new[0].at_ms <= removal.at_ms + AFTER_MS:
             found.append(Succession(removal, new.popleft()))
-    window = densest(found, WINDOW_MS, lambda each: each.at_ms)
-    size = max((each.member_count or 0 for each in facts.stable), default=0)
+    window = densest(found, WINDOW_MS, lambda said: said.at_ms)
+    size = max((generation.member_count or 0 for generation in facts.stable), default=0)
     # While new members come before old ones go, the group is larger than either.
     return window if len(window) >= REPLACED_MIN and 2 * len(window) >= size - len(window) else []
 

@@ -41,9 +41,9 @@ def compare(first: Generation, second: Generation) -> Difference:
         new = _flat(after[key].partitions) if key in after else set()
         member = (after.get(key) or before[key]).member
         changes.append(MemberChange(member, len(old & new), _by_topic(new - old), _by_topic(old - new)))
-    owner_before = {each: key for key, part in before.items() for each in _flat(part.partitions)}
-    owner_after = {each: key for key, part in after.items() for each in _flat(part.partitions)}
-    moved = sum(1 for each, owner in owner_after.items() if owner_before.get(each, owner) != owner)
+    owner_before = {tp: key for key, part in before.items() for tp in _flat(part.partitions)}
+    owner_after = {tp: key for key, part in after.items() for tp in _flat(part.partitions)}
+    moved = sum(1 for tp, owner in owner_after.items() if owner_before.get(tp, owner) != owner)
     return Difference(
         first.generation_id,
         second.generation_id,

@@ -37,23 +37,25 @@ class Facts:
     def complete(self) -> list[Generation]:
         """The generations that counted, each with a known start."""
         known = self.history.generations
-        return [each for each in known if each.rebalance_started_ms is not None and not each.is_void]
+        return [
+            generation for generation in known if generation.rebalance_started_ms is not None and not generation.is_void
+        ]
 
     @cached_property
     def stable(self) -> list[Generation]:
-        return [each for each in self.complete if each.outcome is Outcome.STABLE]
+        return [generation for generation in self.complete if generation.outcome is Outcome.STABLE]
 
     def rebalances_between(self, from_ms: int, until_ms: int) -> int:
         """How many rebalances began in this time (wall clock)."""
-        return sum(1 for each in self.complete if from_ms <= (each.rebalance_started_ms or 0) <= until_ms)
+        return sum(1 for generation in self.complete if from_ms <= (generation.rebalance_started_ms or 0) <= until_ms)
 
     @cached_property
     def _asked_again(self) -> dict[str, list[int]]:
         """Member id → when its client asked under it though it was removed."""
         found: dict[str, list[int]] = defaultdict(list)
-        for each in self.history.rejected:
-            if each.error == "UNKNOWN_MEMBER_ID" and each.api.endswith("Heartbeat") and not each.injected:
-                found[each.member.member_id].append(each.time_ms)
+        for rejected in self.history.rejected:
+            if rejected.error == "UNKNOWN_MEMBER_ID" and rejected.api.endswith("Heartbeat") and not rejected.injected:
+                found[rejected.member.member_id].append(rejected.time_ms)
         return found
 
     @cached_property
@@ -61,25 +63,25 @@ class Facts:
         """Member id → when members with it were removed: one of KIP-848 keeps it, and so does a load."""
         found: dict[str, list[int]] = defaultdict(list)
         for generation in self.history.generations:
-            for each in generation.changes.removed:
-                found[each.member.member_id].append(each.at_ms)
+            for removal in generation.changes.removed:
+                found[removal.member.member_id].append(removal.at_ms)
         return found
 
     def came_again(self, removal: Removal) -> bool:
         """Whether the client of a removed member asked again under its id, before that was removed again: it lived."""
         member_id = removal.member.member_id
-        later = [each for each in self._removed_ms.get(member_id, ()) if each > removal.at_ms]
+        later = [time_ms for time_ms in self._removed_ms.get(member_id, ()) if time_ms > removal.at_ms]
         until_ms = min(later, default=None)
         return any(
-            removal.at_ms <= each and (until_ms is None or each < until_ms)
-            for each in self._asked_again.get(member_id, ())
+            removal.at_ms <= time_ms and (until_ms is None or time_ms < until_ms)
+            for time_ms in self._asked_again.get(member_id, ())
         )
 
     @cached_property
     def _joined_ms(self) -> dict[str, int]:
         """Member id → when a member joined with it last."""
-        joins = [each for generation in self.history.generations for each in generation.changes.joined]
-        return {each.member.member_id: each.at_ms for each in (*joins, *self.history.pending_changes.joined)}
+        joins = [joining for generation in self.history.generations for joining in generation.changes.joined]
+        return {joining.member.member_id: joining.at_ms for joining in (*joins, *self.history.pending_changes.joined)}
 
     def joined_again(self, removal: Removal) -> bool:
         """Whether the client of a removed member joined again with its id, as one of KIP-848 does: it lives."""
@@ -88,11 +90,11 @@ class Facts:
     @cached_property
     def last_joined_ms(self) -> dict[Identity, int]:
         """Client id and host → when a client of that name joined last, also if it is gone again."""
-        joins = [each for generation in self.history.generations for each in generation.changes.joined]
+        joins = [joining for generation in self.history.generations for joining in generation.changes.joined]
         found: dict[Identity, int] = {}
-        for each in (*joins, *self.history.pending_changes.joined):
-            client = each.member.client_id, each.member.client_host
-            found[client] = max(found.get(client, 0), each.at_ms)
+        for joining in (*joins, *self.history.pending_changes.joined):
+            client = joining.member.client_id, joining.member.client_host
+            found[client] = max(found.get(client, 0), joining.at_ms)
         for replacements in self.replacements.values():
             for change in replacements:
                 client = change.member.client_id, change.member.client_host
@@ -129,7 +131,7 @@ class Facts:
         for replacement in chain(*changes, *while_stable, self.history.pending_changes.replaced):
             found[replacement.member.group_instance_id or ""].append(replacement)
         for replacements in found.values():
-            replacements.sort(key=lambda each: each.seq)
+            replacements.sort(key=lambda replacement: replacement.seq)
         return found
 
     @cached_property
@@ -138,8 +140,8 @@ class Facts:
         most: dict[Identity, int] = defaultdict(int)
         for generation in self.history.generations:
             count = Counter(identity(part.member) for part in generation.members.values())
-            for each, number in count.items():
-                most[each] = max(most[each], number)
+            for names, number in count.items():
+                most[names] = max(most[names], number)
         return most
 
 

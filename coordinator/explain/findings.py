@@ -28,17 +28,17 @@ class Finding(msgspec.Struct, frozen=True):
     def generations(self, history: GroupHistory) -> list[Generation]:
         """The generations in whose time its evidence lies, in order."""
         return [
-            each
-            for each in history.generations
-            if each.started_ms is not None
-            and each.started_ms <= self.until_ms
-            and (each.ended_ms is None or each.ended_ms >= self.from_ms)
+            generation
+            for generation in history.generations
+            if generation.started_ms is not None
+            and generation.started_ms <= self.until_ms
+            and (generation.ended_ms is None or generation.ended_ms >= self.from_ms)
         ]
 
 
 def findings(history: GroupHistory, now_ms: int, clock: Clock = utc_clock) -> list[Finding]:
     """All findings of a group at a wall-clock time, in ms since the epoch."""
-    return [told(each, clock) for each in found_in(history, now_ms)]
+    return [told(found, clock) for found in found_in(history, now_ms)]
 
 
 def told(claim: Found, clock: Clock) -> Finding:

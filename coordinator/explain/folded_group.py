@@ -149,12 +149,18 @@ class FoldedGroup:
 
     @property
     def latest_stable(self) -> Generation | None:
-        return next((each for each in reversed(self.generations) if each.outcome is Outcome.STABLE), None)
+        return next(
+            (generation for generation in reversed(self.generations) if generation.outcome is Outcome.STABLE), None
+        )
 
     def generation(self, generation_id: int) -> Generation | None:
         """The newest generation with this id. One that counts is preferred to one that was cut short."""
-        found = [each for each in self.generations if each.generation_id == generation_id]
-        return max(found, key=lambda each: (each.outcome is not Outcome.CUT_SHORT, each.first_seq), default=None)
+        found = [generation for generation in self.generations if generation.generation_id == generation_id]
+        return max(
+            found,
+            key=lambda generation: (generation.outcome is not Outcome.CUT_SHORT, generation.first_seq),
+            default=None,
+        )
 
     def before(self, generation: Generation) -> Generation | None:
         """The last stable generation before another one, in the same incarnation of the group."""

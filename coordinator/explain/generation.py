@@ -211,7 +211,7 @@ class Generation(msgspec.Struct, gc=False):
     @property
     def late_members(self) -> list[Removal]:
         """The members that were removed because the rebalance waited for them in vain."""
-        return [each for each in self.changes.removed if each.cause in CAME_TOO_LATE]
+        return [removal for removal in self.changes.removed if removal.cause in CAME_TOO_LATE]
 
     def owners(self) -> dict[str, dict[int, str]]:
         """Topic → partition → member id, as this generation assigned them."""
@@ -242,10 +242,11 @@ class Generation(msgspec.Struct, gc=False):
         self.partitions_moved, self.absences, self.without_owner = taken.moved, taken.absences, without_owner
         self.first_owned = taken.first
         self.silent_partition_ms = sum(
-            each.partitions * max(0, min(began_ms, each.assigned_ms) - each.stopped_ms) for each in self.absences
+            absence.partitions * max(0, min(began_ms, absence.assigned_ms) - absence.stopped_ms)
+            for absence in self.absences
         )
         self.unowned_partition_ms = sum(
-            each.partitions * (each.assigned_ms - max(each.stopped_ms, began_ms)) for each in self.absences
+            absence.partitions * (absence.assigned_ms - max(absence.stopped_ms, began_ms)) for absence in self.absences
         )
 
     def be_superseded(self, event: RebalanceSuperseded) -> None:
@@ -274,14 +275,16 @@ class Generation(msgspec.Struct, gc=False):
         if self.last_seq >= void_from_seq and not self.is_void:
             self.is_void = self.outcome is not Outcome.CUT_SHORT
             self.outcome = Outcome.CUT_SHORT
-        self.replaced_while_stable = [each for each in self.replaced_while_stable if each.seq < void_from_seq]
+        self.replaced_while_stable = [
+            replacement for replacement in self.replaced_while_stable if replacement.seq < void_from_seq
+        ]
 
     def slowest_of(self, event: GenerationStarted) -> tuple[MemberRef, int] | None:
         """The member that joined last, and when; from the joins themselves if the event does not tell it."""
         if event.slowest_member is not None:
             return event.slowest_member, event.slowest_join_ms
         came = [(part.member, part.join_ms) for part in self.members.values() if part.join_ms is not None]
-        return max(came, key=lambda each: each[1], default=None)
+        return max(came, key=lambda member: member[1], default=None)
 
     def held_up(self) -> tuple[MemberRef, int] | None:
         """The member that joined last, and how many ms later than the last one before it; None if it was alone.
@@ -298,7 +301,7 @@ class Generation(msgspec.Struct, gc=False):
         }
         again_ms, _ = joined.get(slowest.member_id, (0, slowest))
         joined[slowest.member_id] = max(slowest_ms, again_ms), slowest
-        last_ms, last = joined.pop(max(joined, key=lambda each: joined[each][0]))
+        last_ms, last = joined.pop(max(joined, key=lambda member_id: joined[member_id][0]))
         return (last, last_ms - max(join_ms for join_ms, _ in joined.values())) if joined else None
 
     def part_of(self, member: MemberRef) -> MemberPart:

@@ -32,7 +32,9 @@ class GroupHistory(FoldedGroup):
     def of(cls, group_id: str, events: Iterable[AuditEvent], generations_max: int = GENERATIONS_KEPT) -> Self:
         """Fold events in any order, those of other groups left out."""
         history = cls(group_id, generations_max)
-        for event in sorted((each for each in events if each.group_id == group_id), key=lambda each: each.seq):
+        for event in sorted(
+            (each for each in events if each.group_id == group_id), key=lambda audit_event: audit_event.seq
+        ):
             history.apply(event)
         return history
 

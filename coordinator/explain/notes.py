@@ -18,4 +18,4 @@ class Note(NamedTuple):
 
 def notes(history: GroupHistory) -> list[Note]:
     """All notes of a history, in the order of their times."""
-    return [Note(each.at_ms, note(each), each) for each in note_claims(history)]
+    return [Note(note_claim.at_ms, note(note_claim), note_claim) for note_claim in note_claims(history)]

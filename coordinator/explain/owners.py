@@ -194,9 +194,9 @@ class Owners(msgspec.Struct, gc=False):
             counts[idle] = counts.get(idle, 0) + 1
         absences = [
             Absence(
-                self.names[each.member_id], count, each.stopped_ms, each.assigned_ms, each.is_revoked, each.is_unsure
+                self.names[idle.member_id], count, idle.stopped_ms, idle.assigned_ms, idle.is_revoked, idle.is_unsure
             )
-            for each, count in counts.items()
+            for idle, count in counts.items()
         ]
         left = [
             before
@@ -205,16 +205,16 @@ class Owners(msgspec.Struct, gc=False):
         ]
         first = left.count(None)
         self.before, self.idle = {}, {}
-        for member_id in [each for each in self.names if not self.owned.get(each)]:
+        for member_id in [name for name in self.names if not self.owned.get(name)]:
             self.owned.pop(member_id, None)
             del self.names[member_id]
-        return Taken(len(left) - first, absences, first, sum(each in members for each in left))
+        return Taken(len(left) - first, absences, first, sum(member_id in members for member_id in left))
 
     def deleted(self, topic: str, partitions_left: int) -> None:
         """A topic has only its first partitions left: the others are gone, not without an owner."""
         if not partitions_left:
             self.gone.add(topic)
-        for partition in [each for each in self.by_partition if each[0] == topic and each[1] >= partitions_left]:
+        for partition in [tp for tp in self.by_partition if tp[0] == topic and tp[1] >= partitions_left]:
             owner = self.by_partition.pop(partition)
             self.owned[owner.member_id].discard(partition)
             self.before.pop(partition, None)
@@ -238,12 +238,12 @@ class Owners(msgspec.Struct, gc=False):
         for partition in self.owned.pop(old_member_id, ()):
             self.by_partition[partition].member_id = member.member_id
             self._own(member, partition)
-        for partition in [each for each, before in self.before.items() if before == old_member_id]:
+        for partition in [tp for tp, before in self.before.items() if before == old_member_id]:
             self.before[partition] = member.member_id
 
     def lost_since(self, time_ms: int) -> int:
         """How many partitions have no owner now, and had one until that time or later."""
-        stops = (each.stopped_ms for each in self.by_partition.values())
+        stops = (owner.stopped_ms for owner in self.by_partition.values())
         return sum(1 for stopped_ms in stops if stopped_ms is not None and stopped_ms >= time_ms)
 
     def _own(self, member: MemberRef, partition: Partition) -> None:
@@ -259,7 +259,8 @@ def without(partitions: TopicPartitions, others: TopicPartitions) -> TopicPartit
     if not others:
         return partitions
     left = {
-        topic: [each for each in indexes if each not in others.get(topic, ())] for topic, indexes in partitions.items()
+        topic: [index for index in indexes if index not in others.get(topic, ())]
+        for topic, indexes in partitions.items()
     }
     return {topic: indexes for topic, indexes in left.items() if indexes}
 

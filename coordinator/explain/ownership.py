@@ -29,23 +29,29 @@ def owner_spans(history: GroupHistory, generations: Iterable[Generation]) -> dic
     left, or was heard for the last time, if it was removed; and through a rebalance if it is of the cooperative
     protocol. `generations` are some of `history`, in order.
     """
-    known = [each for each in generations if each.started_ms is not None]
-    following = {id(each): after for each, after in zip(known, [*known[1:], None], strict=False)}
+    known = [generation for generation in generations if generation.started_ms is not None]
+    following = {id(generation): after for generation, after in zip(known, [*known[1:], None], strict=False)}
     removals = _removals(history, known)
     spans: dict[Partition, list[Span]] = {}
-    for each in known:
-        if each.outcome is not Outcome.STABLE or each.ended_ms is None:
+    for generation in known:
+        if generation.outcome is not Outcome.STABLE or generation.ended_ms is None:
             continue
-        after = following[id(each)]
-        keeps = each.is_epoch or each.is_cooperative  # looks at all members, so not once more for each partition
-        replaced = {change.old_member_id: change for change in _replacements(history, each)}
-        for place, member_id in flat_owners(each).items():
-            of_place, from_ms, member = spans.setdefault(place, []), each.ended_ms, each.members[member_id].member
+        after = following[id(generation)]
+        keeps = (
+            generation.is_epoch or generation.is_cooperative
+        )  # looks at all members, so not once more for each partition
+        replaced = {change.old_member_id: change for change in _replacements(history, generation)}
+        for place, member_id in flat_owners(generation).items():
+            of_place, from_ms, member = (
+                spans.setdefault(place, []),
+                generation.ended_ms,
+                generation.members[member_id].member,
+            )
             while (change := replaced.get(member.member_id)) is not None and change.at_ms >= from_ms:
-                _add(of_place, Span(from_ms, change.at_ms, member), each, keeps)
+                _add(of_place, Span(from_ms, change.at_ms, member), generation, keeps)
                 from_ms, member = change.at_ms, change.member
-            until_ms = _until_ms(each, after, member.member_id, removals)
-            _add(of_place, Span(from_ms, until_ms, member), each, keeps)
+            until_ms = _until_ms(generation, after, member.member_id, removals)
+            _add(of_place, Span(from_ms, until_ms, member), generation, keeps)
     return spans
 
 
@@ -67,8 +73,8 @@ def flat_owners(generation: Generation) -> dict[Partition, str]:
 
 def _removals(history: GroupHistory, generations: Iterable[Generation]) -> dict[str, Removal]:
     """Member id → how it was removed: an id belongs to one membership."""
-    found = {each.member.member_id: each for generation in generations for each in generation.changes.removed}
-    found.update({each.member.member_id: each for each in history.pending_changes.removed})
+    found = {removal.member.member_id: removal for generation in generations for removal in generation.changes.removed}
+    found.update({removal.member.member_id: removal for removal in history.pending_changes.removed})
     return found
 
 
@@ -108,12 +114,12 @@ def _add(spans: list[Span], span: Span, generation: Generation, keeps: bool) -> 
 
 def _was_there(generation: Generation, member_id: str) -> bool:
     """Whether a member was in the group before the rebalance."""
-    return not any(each.member.member_id == member_id for each in generation.changes.joined)
+    return not any(joining.member.member_id == member_id for joining in generation.changes.joined)
 
 
 def _held_until_ms(epoch: Generation, member_id: str) -> int:
     """Until when a member kept a partition that it had before a group epoch: it consumes while others reconcile."""
     if member_id not in epoch.members or not _was_there(epoch, member_id):
         return 0
-    stopped_ms = (each.stopped_ms for each in epoch.absences if each.member.member_id == member_id)
+    stopped_ms = (absence.stopped_ms for absence in epoch.absences if absence.member.member_id == member_id)
     return min(stopped_ms, default=epoch.ended_ms or 0)

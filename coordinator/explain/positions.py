@@ -45,5 +45,5 @@ def notes(
         yield f"{words.deleted_unread(deleted)}."
     if waiting is not None:
         yield from words.waits(waiting, clock)
-    for each in without_progress(group, now_ms, None, denials, heard_since_ms):
-        yield f"{finding_words(each, clock).headline}."
+    for stands_still in without_progress(group, now_ms, None, denials, heard_since_ms):
+        yield f"{finding_words(stands_still, clock).headline}."

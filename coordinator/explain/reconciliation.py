@@ -88,11 +88,11 @@ class Reconciliations(msgspec.Struct, gc=False):
 
     def slowest(self) -> Revocation | None:
         """The one that others waited for longest, as far as it is over; else the one that began first."""
-        waited = [each for each in self.revocations.values() if each.waiting]
-        unfinished = [each for each in waited if each.gave_up_ms is None]
+        waited = [revocation for revocation in self.revocations.values() if revocation.waiting]
+        unfinished = [wait_ms for wait_ms in waited if wait_ms.gave_up_ms is None]
         if unfinished:
-            return min(unfinished, key=lambda each: each.waited_since_ms or 0)
-        return max(waited, key=lambda each: each.waited_ms or 0, default=None)
+            return min(unfinished, key=lambda revocation: revocation.waited_since_ms or 0)
+        return max(waited, key=lambda revocation: revocation.waited_ms or 0, default=None)
 
     def slowest_alone(self) -> "Reconciliations":
         """What a finding asks of a generation that has a later one."""
@@ -102,12 +102,12 @@ class Reconciliations(msgspec.Struct, gc=False):
     def unfinished(self) -> "Reconciliations":
         """What goes on when the group epoch rises."""
         revocations = {}
-        for member_id, each in self.revocations.items():
+        for member_id, revocation in self.revocations.items():
             waiting = self.waits.get(member_id)
-            if each.gave_up_ms is None and (waiting or each.asked_ms is not None):
-                since_ms = each.waited_since_ms if waiting else None
+            if revocation.gave_up_ms is None and (waiting or revocation.asked_ms is not None):
+                since_ms = revocation.waited_since_ms if waiting else None
                 revocations[member_id] = msgspec.structs.replace(
-                    each, waiting=dict(waiting or {}), waited_since_ms=since_ms
+                    revocation, waiting=dict(waiting or {}), waited_since_ms=since_ms
                 )
         waits = {holder_id: dict(waiting) for holder_id, waiting in self.waits.items()}
         return Reconciliations(revocations, waits, dict(self.waits_of))
@@ -129,14 +129,14 @@ class Reconciliations(msgspec.Struct, gc=False):
         waiter = event.member
         self._wait_no_more(waiter.member_id)
         if event.waits_for:
-            self.waits_of[waiter.member_id] = [each.member.member_id for each in event.waits_for]
-        for each in event.waits_for:
-            holder = each.member
+            self.waits_of[waiter.member_id] = [wait.member.member_id for wait in event.waits_for]
+        for wait in event.waits_for:
+            holder = wait.member
             self.waits.setdefault(holder.member_id, {})[waiter.member_id] = waiter
             found = self._open_revocation(holder.member_id)
             if found is None:
-                count = sum(map(len, each.partitions.values()))
-                found = self._begin(Revocation(holder, None, each.partitions, count))
+                count = sum(map(len, wait.partitions.values()))
+                found = self._begin(Revocation(holder, None, wait.partitions, count))
             found.waiting = {**found.waiting, waiter.member_id: waiter}
             if found.waited_since_ms is None:
                 found.waited_since_ms = event.time_ms

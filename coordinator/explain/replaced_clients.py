@@ -31,7 +31,7 @@ def with_clients(event: E, clients: dict[str, MemberRef]) -> E:
             case Trigger(member=MemberRef()) | MemberSnapshot() | WaitedFor():
                 return msgspec.structs.replace(value, member=named(value.member))
             case list():
-                return [named(each) for each in value]
+                return [named(element) for element in value]
         return value
 
     values = {name: getattr(event, name) for name in _NAMING if hasattr(event, name)}

@@ -66,7 +66,7 @@ def storms_of_group(group_id: str, rebalances: Iterable[Rebalances]) -> list[Sto
 def storms_of_cluster(rebalances: Iterable[Rebalances]) -> list[Storm]:
     """The storms of all groups together, in order."""
     found = _storms(None, rebalances, CLUSTER_STORM_REBALANCES)
-    return [each for each in found if each.group_count >= CLUSTER_STORM_GROUPS]
+    return [storm for storm in found if storm.group_count >= CLUSTER_STORM_GROUPS]
 
 
 def all_storms(rebalances: Iterable[Rebalances]) -> list[Storm]:
@@ -83,7 +83,7 @@ def all_storms(rebalances: Iterable[Rebalances]) -> list[Storm]:
 
 def _storms(group_id: str | None, rebalances: Iterable[Rebalances], threshold: int) -> list[Storm]:
     """Windows that reach the threshold; those that overlap are one storm."""
-    items = sorted(each for each in rebalances if not each.is_growth and each.times > 0)
+    items = sorted(rebalance for rebalance in rebalances if not rebalance.is_growth and rebalance.times > 0)
     window: deque[int] = deque()
     in_window = 0
     spans: list[tuple[int, int, int]] = []
@@ -104,9 +104,9 @@ def _storms(group_id: str | None, rebalances: Iterable[Rebalances], threshold: i
 
 def _storm(group_id: str | None, items: list[Rebalances], most: int) -> Storm:
     groups, causes = Counter[str](), Counter[str]()
-    for each in items:
-        groups[each.group_id] += each.times
-        causes[each.cause] += each.times
+    for item in items:
+        groups[item.group_id] += item.times
+        causes[item.cause] += item.times
     return Storm(
         group_id,
         items[0].time_ms,

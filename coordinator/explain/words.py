@@ -94,7 +94,7 @@ def _own_part(base: str, member_id: str) -> str:
 
 def _characters(parts: Sequence[str]) -> int:
     """With how many characters these are told apart: `ID_CHARACTERS`, or all if that is not enough."""
-    return ID_CHARACTERS if len({each[:ID_CHARACTERS] for each in parts}) == len(parts) else max(map(len, parts))
+    return ID_CHARACTERS if len({part[:ID_CHARACTERS] for part in parts}) == len(parts) else max(map(len, parts))
 
 
 class Names:
@@ -133,7 +133,7 @@ class Names:
         return f"{self.of(member)} ({', '.join(known)})" if known else self.of(member)
 
     def listed(self, members: Sequence[MemberRef], named: int = NAMES_IN_A_SENTENCE) -> str:
-        names = [self.of(each) for each in members[:named]]
+        names = [self.of(member) for member in members[:named]]
         return listed(names, more=max(0, len(members) - named))
 
 

@@ -11,7 +11,7 @@ def tasks_of(worker: WorkerTasks | None) -> set[Task]:
     """The connectors and tasks that a worker was given, as far as they are named."""
     if worker is None:
         return set()
-    return {(each, CONNECTOR) for each in worker.connectors} | each_of(worker.tasks)
+    return {(connector, CONNECTOR) for connector in worker.connectors} | each_of(worker.tasks)
 
 
 def gained(part: MemberPart) -> set[Task]:

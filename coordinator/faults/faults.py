@@ -139,7 +139,7 @@ class Faults:
         self._next_id = 1
         if before is not None:
             self._specs, self._next_id = dict(before._specs), before._next_id
-            self._removed = {each.fault_id: each.hits for each in before.reports()}
+            self._removed = {report.fault_id: report.hits for report in before.reports()}
         around.scheduler.on_due(_due)
 
     def add(self, fields: dict[str, Any]) -> FaultReport:
@@ -203,7 +203,7 @@ class Faults:
 
     def reports(self) -> list[FaultReport]:
         """Of all faults since the last `clear`, also of those that were removed."""
-        return [self.report(each) for each in self._specs]
+        return [self.report(spec) for spec in self._specs]
 
     def clear(self) -> None:
         """Remove all faults and forget them."""

@@ -65,10 +65,12 @@ def _existing(groups: GroupParts, group_id: str) -> Group[Any]:
 
 def _member(group: Membership, name: str) -> MemberView:
     found = [
-        each for each in group.members.values() if name in (each.member_id, each.client_id, each.group_instance_id)
+        member
+        for member in group.members.values()
+        if name in (member.member_id, member.client_id, member.group_instance_id)
     ]
     if len(found) != 1:
-        members = ", ".join(f"{each.member_id} ({each.client_id})" for each in group.members.values()) or "none"
+        members = ", ".join(f"{member.member_id} ({member.client_id})" for member in group.members.values()) or "none"
         which = "more than one member" if found else "no member"
         raise FaultError(f"group {group.group_id} has {which} {name}; its members: {members}")
     return found[0]

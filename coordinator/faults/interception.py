@@ -35,7 +35,7 @@ class Interception:
         Raises:
             FaultError: the server does not serve an API of this name.
         """
-        served = {each.name: key for key, each in self._chain.served.items()}
+        served = {served_api.name: key for key, served_api in self._chain.served.items()}
         if api not in served:
             raise FaultError(f"no API {api!r} is served; {nearest(api, sorted(served))}")
         return served[api]

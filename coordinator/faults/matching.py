@@ -55,7 +55,7 @@ class Matcher:
         """Whether a member of this id, client id or instance id sent the request, or is named in it."""
         if wanted == context.client_id:
             return True
-        return any(wanted in each for each in members_of(request)) or wanted == self._instance_id_of_sender(request)
+        return any(wanted in member for member in members_of(request)) or wanted == self._instance_id_of_sender(request)
 
     def _instance_id_of_sender(self, request: Any) -> str | None:
         """A member of a consumer group says its instance id only when it joins (KIP-848)."""

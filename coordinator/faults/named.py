@@ -25,15 +25,17 @@ def groups_of(request: Any) -> Iterator[str]:
         if found:
             yield found
     for name in ("groups", "groups_names", "coordinator_keys"):
-        for each in getattr(request, name, None) or ():
-            yield each if isinstance(each, str) else getattr(each, "group_id", "")
+        for element in getattr(request, name, None) or ():
+            yield element if isinstance(element, str) else getattr(element, "group_id", "")
 
 
 def members_of(request: Any) -> list[NamedMember]:
     """The members that a request names; `NOBODY` alone if it names none. LeaveGroup names several (KIP-345)."""
     own = NamedMember(getattr(request, "member_id", None) or "", _instance_id(request))
-    listed = [NamedMember(each.member_id, each.group_instance_id) for each in getattr(request, "members", None) or ()]
-    found = [each for each in (own, *listed) if each != NOBODY]
+    listed = [
+        NamedMember(member.member_id, member.group_instance_id) for member in getattr(request, "members", None) or ()
+    ]
+    found = [named_member for named_member in (own, *listed) if named_member != NOBODY]
     return found or [NOBODY]
 
 

@@ -129,7 +129,7 @@ def parse_spec(fields: dict[str, Any]) -> AnySpec:
     kind = fields.get("do")
     if not isinstance(kind, str) or kind not in KINDS:
         raise FaultError(f"there is no fault {kind!r}; there are {', '.join(KINDS)}")
-    given = {name: each for name, each in fields.items() if each is not None}
+    given = {name: field for name, field in fields.items() if field is not None}
     try:
         spec: AnySpec = msgspec.convert(given, KINDS[kind])
     except msgspec.ValidationError as problem:
@@ -141,7 +141,7 @@ def parse_spec(fields: dict[str, Any]) -> AnySpec:
 
 def error_named(name: str) -> ErrorCode:
     """Raises FaultError: Kafka's protocol has no error of this name."""
-    errors = [each for each in ErrorCode.__members__ if each != "NONE"]
+    errors = [member for member in ErrorCode.__members__ if member != "NONE"]
     if name not in errors:
         raise FaultError(f"{name!r} is no error of Kafka's protocol; {nearest(name, errors)}")
     return ErrorCode[name]
@@ -160,7 +160,7 @@ def _in_words(problem: str, given: dict[str, Any], kind: type[Spec]) -> str:
     """What msgspec says of a field, with its value."""
     what, _, path = problem.partition(" - at `$.")
     name = path.rstrip("`")
-    annotations = {each.name: each.type for each in msgspec.structs.fields(kind)}
+    annotations = {field.name: field.type for field in msgspec.structs.fields(kind)}
     if name not in given:
         what = what.removeprefix("Object ")
         return f"{what}; there are {', '.join(annotations)}" if "unknown" in what else what

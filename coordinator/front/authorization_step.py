@@ -71,12 +71,12 @@ class Access:
     def has_alternative(self, requirement: Requirement) -> bool:
         """Whether one of the alternatives replaces the requirement for all resources."""
         return any(
-            self.may(each.operation, each.resource_type, CLUSTER_NAME)
-            if each.resource_type is ResourceType.CLUSTER
+            self.may(alternative.operation, alternative.resource_type, CLUSTER_NAME)
+            if alternative.resource_type is ResourceType.CLUSTER
             else self._authorizer.authorize_by_resource_type(
-                self._principal, self._host, each.operation, each.resource_type
+                self._principal, self._host, alternative.operation, alternative.resource_type
             )
-            for each in requirement.alternatives
+            for alternative in requirement.alternatives
         )
 
 
@@ -120,7 +120,7 @@ class _AuthorizedRoute:
 
     def __init__(self, step: AuthorizationStep, route: Route, row: Row, proceed: Handler) -> None:
         def needed(kind: WhenDenied) -> tuple[Requirement, ...]:
-            return tuple(each for each in route.requirements if each.when_denied is kind)
+            return tuple(requirement for requirement in route.requirements if requirement.when_denied is kind)
 
         self._step = step
         self._route = route
@@ -135,9 +135,9 @@ class _AuthorizedRoute:
         self._proceed = proceed
         self._is_heartbeat = route.api.name in ON_HEARTBEAT
         self._questions = tuple(
-            (question_of(each.operation, each.resource_type), each.names, each.only_missing)
-            for each in (*self._whole, *self._each)
-            if each.names is not None
+            (question_of(requirement.operation, requirement.resource_type), requirement.names, requirement.only_missing)
+            for requirement in (*self._whole, *self._each)
+            if requirement.names is not None
         )
 
     def handle(self, request: Any, call: RequestContext) -> Any:

@@ -145,13 +145,13 @@ def name_key(resource_type: ResourceType) -> Callable[[Any, Any], Resource | Non
 def offsets_deleted(call: RequestContext, elements: list[Any], error: ErrorCode) -> list[Any]:
     return [
         OffsetDeleteResponseTopic(
-            name=each.name,
+            name=element.name,
             partitions=[
                 OffsetDeleteResponsePartition(partition_index=partition.partition_index, error_code=error)
-                for partition in each.partitions
+                for partition in element.partitions
             ],
         )
-        for each in elements
+        for element in elements
     ]
 
 

@@ -74,10 +74,10 @@ def hide_groups(is_allowed: Callable[[str], bool], request: Any, response: Any) 
     groups = []
     for group in response.groups:
         topics = {
-            each.topic_name
+            topic_partition.topic_name
             for member in group.members
             for assignment in (member.assignment, member.target_assignment)
-            for each in assignment.topic_partitions
+            for topic_partition in assignment.topic_partitions
         }
         yield
         is_visible = True

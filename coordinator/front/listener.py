@@ -63,7 +63,9 @@ def parse_listeners(config: Config) -> list[Listener]:
         raise ConfigError(f"{LISTENERS.name}: at least one listener is needed")
     _check_ports(config[LISTENERS], addresses)
     protocols = parse_protocols(config[LISTENER_SECURITY_PROTOCOL_MAP])
-    advertised = {each.name: each for each in _addresses(ADVERTISED_LISTENERS.name, config[ADVERTISED_LISTENERS])}
+    advertised = {
+        address.name: address for address in _addresses(ADVERTISED_LISTENERS.name, config[ADVERTISED_LISTENERS])
+    }
     names = [address.name for address in addresses]
     if config[ADMIN_LISTENER] and ADMIN_NAME in names:
         raise ConfigError(f"{LISTENERS.name}={config[LISTENERS]}: {ADMIN_NAME} is the name of the admin port")

@@ -149,7 +149,9 @@ class LoopScheduler:
         for key in self._wheel.advance(now_ms):
             handlers = self._by_type.get(type(key))
             if handlers is None:
-                handlers = self._by_type[type(key)] = [each for each in self._on_due if gets_keys(each, type(key))]
+                handlers = self._by_type[type(key)] = [
+                    handler for handler in self._on_due if gets_keys(handler, type(key))
+                ]
             for handler in handlers:
                 try:
                     handler(key, now_ms)

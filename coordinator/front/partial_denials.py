@@ -64,7 +64,7 @@ NO_ROW: Final = Row()
 
 def suffices(row: Row, requirements: Iterable[Requirement]) -> bool:
     """Whether all requirements of an API that are not about the whole request have what they need."""
-    kinds = {each.when_denied for each in requirements}
+    kinds = {requirement.when_denied for requirement in requirements}
     return (WhenDenied.ANSWER_EACH not in kinds or row.take_out is not None) and (
         WhenDenied.LEAVE_OUT not in kinds or row.restrict is not None or row.leave_out is not None
     )

@@ -90,7 +90,7 @@ def cluster(request: Any, api_version: int) -> Iterable[str]:
 
 
 def on_cluster(operation: AclOperation, *alternatives: AclOperation) -> tuple[Requirement, ...]:
-    others = tuple(Permission(each, ResourceType.CLUSTER) for each in alternatives)
+    others = tuple(Permission(alternative, ResourceType.CLUSTER) for alternative in alternatives)
     return (Requirement(operation, ResourceType.CLUSTER, cluster, alternatives=others),)
 
 

@@ -98,8 +98,8 @@ class GroupWork:
     def start_all(self) -> None:
         """Begin with what was started since the last call."""
         started, self.started = self.started, []
-        for each in started:
-            self.start(each)
+        for started_work in started:
+            self.start(started_work)
 
     def start(self, started: StartedWork) -> None:
         """Begin with one; its operation is queued at its end, perhaps before this returns."""

@@ -74,7 +74,7 @@ class CheckedStateMachine(GroupStateMachine):
         with self._unchanged(key, "encode"):
             records = super().records(key, decision)
         # Copies of the lists: a batch extends the first one by the records of later decisions.
-        self._encoded = decision, [StoredBatch(each.producer, list(each.records)) for each in records]
+        self._encoded = decision, [StoredBatch(record.producer, list(record.records)) for record in records]
         return records
 
     def apply(self, key: str, decision: Decision, now_ms: int) -> None:
@@ -163,8 +163,8 @@ class CheckedStateMachine(GroupStateMachine):
         stored: list[Stored] = [*records]
         if decision.marker is not None:
             stored.append(decision.marker)
-        for each in stored:
-            self._stored_groups.apply(each)
+        for batch in stored:
+            self._stored_groups.apply(batch)
         if decision.is_partial:
             # The marker follows with the last part.
             for event in decision.events:
@@ -196,7 +196,7 @@ class DescribedStates:
     """
 
     def __init__(self, records: Sequence[StoredBatch]) -> None:
-        self._left = [each for stored in records for each in stored.records if is_group_key(each[0])]
+        self._left = [record for stored in records for record in stored.records if is_group_key(record[0])]
         self._mismatches: list[str] = []
         """Events that `stores_group` is wrong about."""
 
@@ -257,7 +257,7 @@ def values_of(value: Any) -> Any:
     if is_dataclass(value):
         return type(value), *(values_of(getattr(value, field.name)) for field in fields(value) if field.compare)
     if isinstance(value, dict):
-        return dict, *((key, values_of(each)) for key, each in value.items())
+        return dict, *((key, values_of(element)) for key, element in value.items())
     return frozenset(value) if isinstance(value, set) else value
 
 
@@ -282,7 +282,7 @@ def check_membership_kept(group_id: str, before: Any, after: Any) -> None:
 def waiting_requests(group: Group[Any] | None) -> dict[tuple[str, str], int]:
     """(member id, API) → request id of what waits in the group."""
     waiting = [] if group is None else group.kind.waiting_requests(group.membership)
-    return {(each.member_id, each.api): each.request_id for each in waiting}
+    return {(waiting_request.member_id, waiting_request.api): waiting_request.request_id for waiting_request in waiting}
 
 
 def check_answered(

@@ -33,8 +33,8 @@ class OffsetsStream:
         """A batch for each of the stored; a transactional one has no sequence numbers, as on Kafka."""
         built: list[PrebuiltBatch] = []
         base_offset = self.log.log_end_offset
-        for each in records:
-            batch = self._build(each, base_offset, at_ms)
+        for record in records:
+            batch = self._build(record, base_offset, at_ms)
             built.append(batch)
             base_offset = batch.last_offset + 1
         return built

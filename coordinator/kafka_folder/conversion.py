@@ -157,7 +157,7 @@ def _recover(change: FolderChange, root: Path) -> None:
     directory = LogDirectory(fs, root, _HeldLock(), change.properties[root], THIS_IMPORT)
     try:
         logs = [(*key, LogConfig()) for key in directory.stored_partitions() if key[0] != METADATA_LOG]
-        directory.recover(DiskFileSystem(FILES_OPEN), [each for each in logs if directory.unrecovered_bytes(*each[:2])])
+        directory.recover(DiskFileSystem(FILES_OPEN), [log for log in logs if directory.unrecovered_bytes(*log[:2])])
         directory.log_recovery()
     except BaseException:
         directory.close(clean=False)
@@ -199,7 +199,7 @@ def _make_kafkas_metadata(change: FolderChange, now_ms: int) -> int:
     try:
         directories.find_homes(lambda directory, topic, partition: False)
         image = MetadataStore(directories.open_metadata_log(METADATA_LOG_CONFIG), lambda: uuid.uuid4().bytes).image
-        online = {each.directory_id for each in directories.online}
+        online = {directory.directory_id for directory in directories.online}
         missing = [key for key in image.log_directories if key not in online and image.partitions_by_directory[key]]
         if missing:
             named = ", ".join(image.log_directories[key] for key in missing)
@@ -283,18 +283,18 @@ def _our_records(kafka: KafkaImage, accept: Acceptance, imported: Imported) -> I
         count = len(kafka.partitions.get(topic_id, {}))
         given = kafka.configs.get(name, {})
         configs, left_out = accept.topic(name, given)
-        imported.left_out += [f"{name}: {each}={given[each]}" for each in left_out]
+        imported.left_out += [f"{name}: {sentence}={given[sentence]}" for sentence in left_out]
         imported.topics += 1
         imported.partitions += count
         yield TopicRecord(name, topic_id.hex(), count, configs)
     for group_id, given in kafka.group_configs.items():
         configs, left_out = accept.group(group_id, given)
-        imported.left_out += [f"group {group_id}: {each}={given[each]}" for each in left_out]
+        imported.left_out += [f"group {group_id}: {sentence}={given[sentence]}" for sentence in left_out]
         if configs:
             yield GroupConfigsRecord(group_id, configs)
     for node, given in kafka.broker_configs.items():
         configs, left_out = accept.broker(node, given)
-        imported.left_out += [f"broker {node or 'default'}: {each}" for each in left_out]
+        imported.left_out += [f"broker {node or 'default'}: {sentence}" for sentence in left_out]
         if configs:
             yield BrokerConfigsRecord(node, configs)
     for name, highest in HIGHEST_LEVELS.items():
@@ -368,8 +368,10 @@ def _kafka_records(image: MetadataImage, directories: LogDirectories) -> Iterato
     for acl, acl_id in image.acls.items():
         yield KafkaAcl(bytes.fromhex(acl_id), *acl)
     for name, credentials in image.scram_credentials.items():
-        for mechanism, each in credentials.items():
-            yield KafkaScramCredential(name, mechanism, each.salt, each.stored_key, each.server_key, each.iterations)
+        for mechanism, credential in credentials.items():
+            yield KafkaScramCredential(
+                name, mechanism, credential.salt, credential.stored_key, credential.server_key, credential.iterations
+            )
     yield KafkaProducerIds(image.next_producer_id)
 
 

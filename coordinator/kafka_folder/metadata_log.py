@@ -82,8 +82,8 @@ class KafkaImage:
             if record.api_key == BEGIN_TRANSACTION:
                 self._transaction = []
             elif record.api_key != ABORT_TRANSACTION:
-                for each in held:
-                    self._apply(each)
+                for kafka_topic in held:
+                    self._apply(kafka_topic)
         elif self._transaction is not None:
             self._transaction.append(record)
         else:

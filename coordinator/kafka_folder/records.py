@@ -255,7 +255,7 @@ def encode_kafka_record(record: KafkaRecord, node_id: int) -> bytes:
             return _frame(TOPIC, 0, _text(record.name) + record.topic_id)
         case KafkaPartition():
             replicas = _unsigned(len(record.replicas) + 1) + b"".join(
-                struct.pack(">i", each) for each in record.replicas
+                struct.pack(">i", replica) for replica in record.replicas
             )
             body = struct.pack(">i", record.partition) + record.topic_id + replicas + replicas + b"\x01\x01"
             body += struct.pack(">iii", node_id, record.leader_epoch, 0)

@@ -76,9 +76,9 @@ def run_in_turn(work: Sequence[Callable[[], None]]) -> None:
 
 def _run_all(work: Sequence[Callable[[], None]]) -> Exception | None:
     problem: Exception | None = None
-    for each in work:
+    for step in work:
         try:
-            each()
+            step()
         except Exception as raised:
             problem = problem or raised
     return problem

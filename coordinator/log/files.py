@@ -149,7 +149,7 @@ class DiskFileSystem:
 
     def make_directory(self, path: Path) -> None:
         # `mkdir(parents=True)` would use the mode for the last directory only.
-        missing = [each for each in path.parents if not each.exists()]
+        missing = [parent for parent in path.parents if not parent.exists()]
         for each in (*reversed(missing), path):
             each.mkdir(DIRECTORY_MODE, exist_ok=True)
 

@@ -110,7 +110,9 @@ class MemoryFileSystem:
 
     def remove_tree(self, path: Path) -> None:
         self._files = {each: content for each, content in self._files.items() if path not in each.parents}
-        self._directories = {each for each in self._directories if each != path and path not in each.parents}
+        self._directories = {
+            directory for directory in self._directories if directory != path and path not in directory.parents
+        }
 
     def flush_directory(self, path: Path) -> None:
         """There is nothing more stable than this memory."""

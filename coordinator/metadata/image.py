@@ -224,8 +224,8 @@ class MetadataImage:
             for key, value in quotas.items():
                 yield QuotaRecord(dict(entity), key, repr(value))
         for name, credentials in self.scram_credentials.items():
-            for mechanism, each in credentials.items():
-                yield credential_record(name, mechanism, each)
+            for mechanism, credential in credentials.items():
+                yield credential_record(name, mechanism, credential)
         for name, level in self.feature_levels.items():
             yield FeatureRecord(name, level, self.features_epoch)
         for binding, acl_id in self.acls.items():

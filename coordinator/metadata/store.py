@@ -229,7 +229,8 @@ class MetadataStore:
         if topics:
             placed = zip(topics, self._place(self.latest_image, topics), strict=True)
             self._append(
-                [TopicRecord(each.name, self._new_uuid().hex(), *each[1:], ids) for each, ids in placed], now_ms
+                [TopicRecord(new_topic.name, self._new_uuid().hex(), *new_topic[1:], ids) for new_topic, ids in placed],
+                now_ms,
             )
 
     def add_partitions(self, name: str, partitions: int, now_ms: int) -> None:
@@ -314,10 +315,10 @@ class MetadataStore:
             ChangeTooLarge: they do not fit into one; nothing has changed.
         """
         if changes:
-            values = [each.value for each in changes]
+            values = [change.value for change in changes]
             if not self._fits(values):
                 raise ChangeTooLarge(f"{len(values)} ACLs are too large for one batch")
-            self._append_encoded([each.record for each in changes], values, now_ms)
+            self._append_encoded([change.record for change in changes], values, now_ms)
 
     def reserve_producer_ids(self, count: int, now_ms: int, reserved: Callable[[range], None]) -> None:
         """Reserve producer ids that were never reserved before; `reserved` gets them when that is durable."""

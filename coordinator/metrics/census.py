@@ -60,8 +60,8 @@ class GroupCensus:
         if len(self._meter.records) > census.groups:
             await self._forget_records(pause)
         if self._top_groups.groups_max:
-            existing = {each for each in self._top_groups.known if self.exists(each)}
-            candidates = [each for each in self._candidates if self.exists(each.group_id)]
+            existing = {group_id for group_id in self._top_groups.known if self.exists(group_id)}
+            candidates = [candidate for candidate in self._candidates if self.exists(candidate.group_id)]
             census.top = self._top_groups.choose(existing, candidates, now_ms)
         return census
 
@@ -79,8 +79,8 @@ class GroupCensus:
                 census.offsets += len(offsets)
         if self._top_groups.groups_max:
             ranked = (
-                Candidate(records.get(each.group_id, NO_RECORD).rank, len(each.membership.members), each.group_id)
-                for each in groups
+                Candidate(records.get(group.group_id, NO_RECORD).rank, len(group.membership.members), group.group_id)
+                for group in groups
             )
             self._candidates = nlargest(self._top_groups.groups_max, chain(self._candidates, ranked))
 

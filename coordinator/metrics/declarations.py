@@ -532,14 +532,14 @@ WATCH_POLL_LEFT_OUT = Metric(
 )
 
 _ALL: Final = tuple(
-    each
+    metric
     for value in list(globals().values())
-    for each in (value.values() if value in (NUM_GROUPS_IN, GROUP_COUNT_BY_STATE, REBALANCES_OF_KIND) else (value,))
-    if isinstance(each, Metric)
+    for metric in (value.values() if value in (NUM_GROUPS_IN, GROUP_COUNT_BY_STATE, REBALANCES_OF_KIND) else (value,))
+    if isinstance(metric, Metric)
 )
-CLUSTER_METRICS: Final = tuple(each for each in _ALL if each.name.startswith("coordinator_cluster_"))
+CLUSTER_METRICS: Final = tuple(metric for metric in _ALL if metric.name.startswith("coordinator_cluster_"))
 """Those that only a node in front of a cluster has."""
-WATCH_METRICS: Final = tuple(each for each in _ALL if each.name.startswith("coordinator_watch_"))
+WATCH_METRICS: Final = tuple(metric for metric in _ALL if metric.name.startswith("coordinator_watch_"))
 """Those that `coordinator watch` has beside those of a node."""
-METRICS: Final = tuple(each for each in _ALL if each not in CLUSTER_METRICS and each not in WATCH_METRICS)
+METRICS: Final = tuple(metric for metric in _ALL if metric not in CLUSTER_METRICS and metric not in WATCH_METRICS)
 """Those of every node, in the order of their declaration."""

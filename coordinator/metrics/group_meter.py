@@ -118,8 +118,8 @@ def _removing_members(causes_of: Callable[[Any], Iterable[Cause]]) -> Count:
 
 def _all_of(counts: list[Count]) -> Count:
     def count(meter: GroupMeter, event: Any, state: GroupState) -> None:
-        for each in counts:
-            each(meter, event, state)
+        for count in counts:
+            count(meter, event, state)
 
     return counts[0] if len(counts) == 1 else count
 

@@ -69,15 +69,15 @@ async def read_groups(
 
 def group_samples(groups: Sequence[GroupValues]) -> Iterator[tuple[Metric, Samples]]:
     """The samples of each metric of single groups."""
-    yield d.GROUP_STATE, [((each.label, each.state), 1) for each in groups]
-    yield d.GROUP_GENERATION, [((each.label,), each.generation_id) for each in groups]
-    yield d.GROUP_MEMBERS, [((each.label,), each.members) for each in groups]
+    yield d.GROUP_STATE, [((group.label, group.state), 1) for group in groups]
+    yield d.GROUP_GENERATION, [((group.label,), group.generation_id) for group in groups]
+    yield d.GROUP_MEMBERS, [((group.label,), group.members) for group in groups]
     yield (
         d.GROUP_REBALANCES,
-        [((each.label, cause), count) for each in groups for cause, count in each.rebalances.items()],
+        [((group.label, cause), count) for group in groups for cause, count in group.rebalances.items()],
     )
     yield (
         d.GROUP_LAST_REBALANCE,
-        [((each.label,), each.last_rebalance_ms / 1000) for each in groups if each.last_rebalance_ms is not None],
+        [((group.label,), group.last_rebalance_ms / 1000) for group in groups if group.last_rebalance_ms is not None],
     )
-    yield d.GROUP_LAG, [((each.label,), each.lag) for each in groups if each.lag is not None]
+    yield d.GROUP_LAG, [((group.label,), group.lag) for group in groups if group.lag is not None]

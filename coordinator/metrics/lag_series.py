@@ -50,8 +50,8 @@ async def read_lags(
     meanwhile has the lags that it had.
     """
     sizes = []
-    for each in group_ids:
-        sizes.append((_committed_count(each, coordinator), each))
+    for group_id in group_ids:
+        sizes.append((_committed_count(group_id, coordinator), group_id))
         await pause()  # each has to look at all topics of the group
     lags, left = [], partitions_max
     for size, group_id in sorted(sizes):
@@ -77,10 +77,23 @@ async def _read_group(
 ) -> list[PartitionLagValues]:
     found = []
     cluster = audit_of(coordinator.shard_of(group_id)).world.cluster
-    for number, each in enumerate(committed_partitions(_offsets_of(group_id, coordinator), cluster)):
-        if each.lag is not None:
-            oldest_ms = timestamp_at(each.topic, each.partition, each.committed_offset) if each.lag > 0 else None
-            found.append(PartitionLagValues(each.topic, each.partition, each.lag, lag_ms(each.lag, oldest_ms, now_ms)))
+    for number, committed_partition in enumerate(committed_partitions(_offsets_of(group_id, coordinator), cluster)):
+        if committed_partition.lag is not None:
+            oldest_ms = (
+                timestamp_at(
+                    committed_partition.topic, committed_partition.partition, committed_partition.committed_offset
+                )
+                if committed_partition.lag > 0
+                else None
+            )
+            found.append(
+                PartitionLagValues(
+                    committed_partition.topic,
+                    committed_partition.partition,
+                    committed_partition.lag,
+                    lag_ms(committed_partition.lag, oldest_ms, now_ms),
+                )
+            )
         if number % PARTITIONS_AT_ONCE == PARTITIONS_AT_ONCE - 1:
             await pause()
     await pause()
@@ -90,18 +103,24 @@ async def _read_group(
 def lag_samples(groups: Sequence[GroupLagValues]) -> Iterator[tuple[Metric, Samples]]:
     """The samples of each metric of lags."""
     partitions = [
-        ((group.label, each.topic, str(each.partition)), each) for group in groups for each in group.partitions
+        ((group.label, partition.topic, str(partition.partition)), partition)
+        for group in groups
+        for partition in group.partitions
     ]
     yield (
         d.GROUP_LAG_SECONDS,
         [
             ((group.label,), max(ages_ms) / MS_PER_SECOND)
             for group in groups
-            if (ages_ms := [each.lag_ms for each in group.partitions if each.lag_ms is not None])
+            if (ages_ms := [partition.lag_ms for partition in group.partitions if partition.lag_ms is not None])
         ],
     )
-    yield d.GROUP_PARTITION_LAG, [(labels, each.lag) for labels, each in partitions]
+    yield d.GROUP_PARTITION_LAG, [(labels, partition.lag) for labels, partition in partitions]
     yield (
         d.GROUP_PARTITION_LAG_SECONDS,
-        [(labels, each.lag_ms / MS_PER_SECOND) for labels, each in partitions if each.lag_ms is not None],
+        [
+            (labels, partition.lag_ms / MS_PER_SECOND)
+            for labels, partition in partitions
+            if partition.lag_ms is not None
+        ],
     )

@@ -91,7 +91,7 @@ class NodeMetrics:
 
     def __init__(self, config: Config, log_lines_dropped: Callable[[], int]) -> None:
         """Raises ConfigError: more groups are allowed than may have series."""
-        allowed = [each.strip() for each in config[METRICS_GROUPS_ALLOW].split(",") if each.strip()]
+        allowed = [pattern.strip() for pattern in config[METRICS_GROUPS_ALLOW].split(",") if pattern.strip()]
         self._top_groups = TopGroups(allowed, config[METRICS_GROUPS_MAX])
         if len(self._top_groups.allowed) > self._top_groups.groups_max:
             raise ConfigError(
@@ -205,20 +205,20 @@ class NodeMetrics:
             ],
         )
         meters = [((name, NETWORK_PROCESSOR), meter) for name, meter in self.listeners.items()]
-        yield d.CONNECTION_COUNT, [(labels, each.created - each.closed) for labels, each in meters]
-        yield d.CONNECTION_CREATION, [(labels, each.created) for labels, each in meters]
-        yield d.CONNECTION_CLOSE, [(labels, each.closed) for labels, each in meters]
-        yield d.INCOMING_BYTES, [(labels, each.bytes_in) for labels, each in meters]
-        yield d.OUTGOING_BYTES, [(labels, each.bytes_out) for labels, each in meters]
-        yield d.CONNECTIONS_REJECTED, [((name,), each.rejected) for name, each in self.listeners.items()]
+        yield d.CONNECTION_COUNT, [(labels, meter.created - meter.closed) for labels, meter in meters]
+        yield d.CONNECTION_CREATION, [(labels, meter.created) for labels, meter in meters]
+        yield d.CONNECTION_CLOSE, [(labels, meter.closed) for labels, meter in meters]
+        yield d.INCOMING_BYTES, [(labels, meter.bytes_in) for labels, meter in meters]
+        yield d.OUTGOING_BYTES, [(labels, meter.bytes_out) for labels, meter in meters]
+        yield d.CONNECTIONS_REJECTED, [((name,), listener.rejected) for name, listener in self.listeners.items()]
         yield d.AUTHORIZATION_DENIED, [(names, count) for names, count in self._node.denials.items()]
 
         logins = [((name, NETWORK_PROCESSOR), meter) for name, meter in self.logins.items()]
-        yield d.SUCCESSFUL_AUTHENTICATION, [(labels, each.successes) for labels, each in logins]
-        yield d.FAILED_AUTHENTICATION, [(labels, each.failures) for labels, each in logins]
-        yield d.SUCCESSFUL_REAUTHENTICATION, [(labels, each.reauthentications) for labels, each in logins]
-        yield d.FAILED_REAUTHENTICATION, [(labels, each.reauthentication_failures) for labels, each in logins]
-        yield d.EXPIRED_CONNECTIONS_KILLED, [(labels, each.expired) for labels, each in logins]
+        yield d.SUCCESSFUL_AUTHENTICATION, [(labels, meter.successes) for labels, meter in logins]
+        yield d.FAILED_AUTHENTICATION, [(labels, meter.failures) for labels, meter in logins]
+        yield d.SUCCESSFUL_REAUTHENTICATION, [(labels, meter.reauthentications) for labels, meter in logins]
+        yield d.FAILED_REAUTHENTICATION, [(labels, meter.reauthentication_failures) for labels, meter in logins]
+        yield d.EXPIRED_CONNECTIONS_KILLED, [(labels, meter.expired) for labels, meter in logins]
 
     def _of_node(self, audit_log_bytes: int, late: LateTransactions) -> Iterator[tuple[Metric, Samples]]:
         node, runtime = self._node, self.runtime

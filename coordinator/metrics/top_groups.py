@@ -30,13 +30,17 @@ class TopGroups:
         A group whose tenure is over has to be among the candidates of highest rank to be chosen again.
         """
         tenured = [
-            each for each, since_ms in self._since_ms.items() if each in existing and now_ms - since_ms < TENURE_MS
+            group_id
+            for group_id, since_ms in self._since_ms.items()
+            if group_id in existing and now_ms - since_ms < TENURE_MS
         ]
-        ranked = (each.group_id for each in sorted(candidates, reverse=True))
-        order = dict.fromkeys([*(each for each in self.allowed if each in existing), *tenured, *ranked])
+        ranked = (candidate.group_id for candidate in sorted(candidates, reverse=True))
+        order = dict.fromkeys([*(group_id for group_id in self.allowed if group_id in existing), *tenured, *ranked])
         chosen = list(order)[: self.groups_max]
         is_tenured = set(tenured)
-        self._since_ms = {each: self._since_ms[each] if each in is_tenured else now_ms for each in chosen}
+        self._since_ms = {
+            group_id: self._since_ms[group_id] if group_id in is_tenured else now_ms for group_id in chosen
+        }
         return sorted(chosen)
 
     @property

@@ -70,7 +70,7 @@ def _once_each(indexes: Iterable[tuple[Topic, int]]) -> Iterator[tuple[Topic, It
 
 
 def produced(call: RequestContext, elements: list[Any], error: ErrorCode) -> list[Any]:
-    wanted = (((each.name, each.topic_id), data.index) for each in elements for data in each.partition_data)
+    wanted = (((element.name, element.topic_id), data.index) for element in elements for data in element.partition_data)
     return [
         TopicProduceResponse(
             name=name, topic_id=topic_id, partition_responses=[rejected_produce(index, error) for index in indexes]
@@ -80,7 +80,11 @@ def produced(call: RequestContext, elements: list[Any], error: ErrorCode) -> lis
 
 
 def fetched(call: RequestContext, elements: list[Any], error: ErrorCode) -> list[Any]:
-    wanted = (((each.topic, each.topic_id), partition.partition) for each in elements for partition in each.partitions)
+    wanted = (
+        ((element.topic, element.topic_id), partition.partition)
+        for element in elements
+        for partition in element.partitions
+    )
     return [
         FetchableTopicResponse(
             topic=name, topic_id=topic_id, partitions=[failed_partition(index, error) for index in indexes]
@@ -90,7 +94,9 @@ def fetched(call: RequestContext, elements: list[Any], error: ErrorCode) -> list
 
 
 def records_deleted(call: RequestContext, elements: list[Any], error: ErrorCode) -> list[Any]:
-    wanted = (((topic.name, NO_TOPIC_ID), each.partition_index) for topic in elements for each in topic.partitions)
+    wanted = (
+        ((topic.name, NO_TOPIC_ID), partition.partition_index) for topic in elements for partition in topic.partitions
+    )
     return [
         DeleteRecordsTopicResult(
             name=name,
@@ -105,8 +111,8 @@ def records_deleted(call: RequestContext, elements: list[Any], error: ErrorCode)
 
 def created_denied(call: RequestContext, elements: list[Any], error: ErrorCode) -> list[Any]:
     return [
-        CreatableTopicResult(name=each.name, error_code=error, error_message="Authorization failed.")
-        for each in elements
+        CreatableTopicResult(name=element.name, error_code=error, error_message="Authorization failed.")
+        for element in elements
     ]
 
 
@@ -213,8 +219,8 @@ def _coordinators(call: RequestContext, elements: list[Any], error: ErrorCode) -
     request = call.request
     alone = type(request)(key_type=request.key_type, coordinator_keys=elements)
     found: list[Any] = call.route.error_response(alone, error, call.api_version).coordinators
-    for each in found:
-        each.error_message = error.description if error is ErrorCode.CLUSTER_AUTHORIZATION_FAILED else ""
+    for coordinator in found:
+        coordinator.error_message = error.description if error is ErrorCode.CLUSTER_AUTHORIZATION_FAILED else ""
     return found
 
 

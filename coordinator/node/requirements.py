@@ -142,9 +142,9 @@ def _config_resources(config_type: ConfigResourceType) -> Names:
 
     def names(request: Any, api_version: int) -> Iterable[str]:
         return (
-            each.resource_name
-            for each in request.resources
-            if each.resource_type == config_type and not _is_malformed(each)
+            resource.resource_name
+            for resource in request.resources
+            if resource.resource_type == config_type and not _is_malformed(resource)
         )
 
     return names
@@ -153,13 +153,13 @@ def _config_resources(config_type: ConfigResourceType) -> Names:
 def _is_malformed(resource: Any) -> bool:
     """Whether a resource has a change to null, or two of the same config (`ConfigAdminManager.preprocess`)."""
     entries = getattr(resource, "configs", ())
-    if any(each.value is None and getattr(each, "config_operation", None) != DELETE_CONFIG for each in entries):
+    if any(entry.value is None and getattr(entry, "config_operation", None) != DELETE_CONFIG for entry in entries):
         return True
-    return len({each.name for each in entries}) < len(entries)
+    return len({entry.name for entry in entries}) < len(entries)
 
 
 def _cluster_of_config_resources(request: Any, api_version: int) -> Iterable[str]:
-    is_asked = any(each.resource_type in CONFIGS_OF_CLUSTER for each in request.resources)
+    is_asked = any(resource.resource_type in CONFIGS_OF_CLUSTER for resource in request.resources)
     return (CLUSTER_NAME,) if is_asked else ()
 
 

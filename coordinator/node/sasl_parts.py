@@ -42,7 +42,8 @@ def make_logins(
     described = [_sasl_listener(listener.config, mechanisms, metrics) for listener in listeners]
     logins = Logins(config, dispatcher, loop.scheduler, now_ms=loop.now_ms, wall_ms=loop.wall_ms)
     return ListenerLogins(
-        gates={each.name: LoginGate(dispatcher, logins, each) for each in described}, keys=mechanisms.signing_keys
+        gates={sasl_listener.name: LoginGate(dispatcher, logins, sasl_listener) for sasl_listener in described},
+        keys=mechanisms.signing_keys,
     )
 
 

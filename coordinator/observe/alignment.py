@@ -32,15 +32,15 @@ def aligned(records: Records, statements: Sequence[Statement]) -> Aligned:
     """Move the times of lines whose zone is assumed to those of the records of the same generations or epochs."""
     times = _record_times(records)
     of_logs: dict[str, list[Statement]] = {}
-    for each in statements:
-        if each.is_zone_assumed:
-            of_logs.setdefault(each.place.name, []).append(each)
+    for statement in statements:
+        if statement.is_zone_assumed:
+            of_logs.setdefault(statement.place.name, []).append(statement)
     shifts: dict[str, int] = {}
     for name, of_log in of_logs.items():
         shift_ms = _shift(times, of_log)
         if shift_ms is not None:
             shifts[name] = shift_ms
-    return Aligned([_moved(each, shifts) for each in statements], shifts)
+    return Aligned([_moved(statement, shifts) for statement in statements], shifts)
 
 
 def _moved(statement: Statement, shifts: dict[str, int]) -> Statement:
@@ -106,16 +106,16 @@ def credible(records: Records, statements: Iterable[Statement]) -> Iterator[Stat
     """
     members = {member_id for _, record in records for member_id in member_ids(record)}
     times = _record_times(records)
-    for each in statements:
-        if not each.is_doubtful or is_confirmed(each, members.__contains__, times):
-            yield each
+    for statement in statements:
+        if not statement.is_doubtful or is_confirmed(statement, members.__contains__, times):
+            yield statement
 
 
 def member_ids(record: GroupRecord) -> frozenset[str]:
     """The ids of the members that a record describes."""
     match record:
         case ClassicGroup():
-            return frozenset(each.member_id for each in record.members)
+            return frozenset(member.member_id for member in record.members)
         case ConsumerMember():
             return frozenset((record.member_id,))
     return frozenset()
@@ -132,7 +132,7 @@ def is_confirmed(
     elif isinstance(statement, said.GroupStabilized):
         key = "generation", statement.generation_id
     if key is not None:
-        is_near = any(-APART_MS <= each - at_ms <= CONFIRMED_WITHIN_MS for each in times.get(key, ()))
+        is_near = any(-APART_MS <= time_ - at_ms <= CONFIRMED_WITHIN_MS for time_ in times.get(key, ()))
         return is_near and (not isinstance(statement, RebalancePrepared) or all(map(is_member, statement.member_ids)))
     member_id = getattr(statement, "member_id", None) if isinstance(statement, OfGroup) else None
     return member_id is not None and is_member(member_id)

@@ -87,7 +87,7 @@ def gathered_events(
 
 def _first_place(rebalance: Gathered) -> Place:
     of = (*rebalance.changes, rebalance.prepared, rebalance.stabilized, rebalance.assigned, rebalance.emptied)
-    return min((each.place for each in of if each is not None), key=lambda place: place.time_ms)
+    return min((statement.place for statement in of if statement is not None), key=lambda place: place.time_ms)
 
 
 def _at(telling: Telling, *places: Place) -> None:
@@ -111,19 +111,19 @@ class _Rebalance:
 
     def tell(self, until: Place | None) -> None:
         began, changes = self._rebalance.prepared, self._rebalance.changes
-        before = [each for each in changes if began is not None and each.place.time_ms <= began.place.time_ms]
-        for each in before:
-            self._change(each)
+        before = [change for change in changes if began is not None and change.place.time_ms <= began.place.time_ms]
+        for statement in before:
+            self._change(statement)
         if began is not None:
             # What the old coordinator writes after the begin, and what began it.
-            with_it = [each for each in changes if each not in before and _is_of_the_begin(each, began)]
-            for each in with_it:
-                self._change(each)
+            with_it = [change for change in changes if change not in before and _is_of_the_begin(change, began)]
+            for statement in with_it:
+                self._change(statement)
             before += with_it
             self._begin(began)
-        for each in changes:
-            if each not in before:
-                self._change(each)
+        for change in changes:
+            if change not in before:
+                self._change(change)
         self._end(until)
 
     # ---- changes of the members
@@ -165,7 +165,9 @@ class _Rebalance:
 
     def _may_be_unknown(self, member_id: str) -> bool:
         """Whether it may be a member that joined before the lines began, and is not told of twice."""
-        return bool(member_id) and all((each["member"] or {}).get("member_id") != member_id for each in self._triggers)
+        return bool(member_id) and all(
+            (trigger["member"] or {}).get("member_id") != member_id for trigger in self._triggers
+        )
 
     def _return(self, member_id: str, statement: said.StaticMemberReturned) -> None:
         if statement.old_member_id not in self._known_members:
@@ -186,8 +188,8 @@ class _Rebalance:
             telling.known.triggers = []
         cause = self._cause_of(began)
         if cause is not None:
-            same = [each for each in self._triggers if _is_same(each, cause)]
-            self._triggers = [*(same or [cause]), *(each for each in self._triggers if each not in same)]
+            same = [trigger for trigger in self._triggers if _is_same(trigger, cause)]
+            self._triggers = [*(same or [cause]), *(trigger for trigger in self._triggers if trigger not in same)]
         telling.known.state = PREPARING
         unseen = rebalance.generation_before - telling.known.generation_id
         telling.known.generation_id = rebalance.generation_before
@@ -199,13 +201,15 @@ class _Rebalance:
         if began.reason is Reason.SESSION_EXPIRED:
             self._leave(named, Removed(Cause.SESSION_EXPIRED))
         elif began.reason is Reason.LEFT:
-            pending = [each for each in named if each in self._pending_left]
+            pending = [member_id for member_id in named if member_id in self._pending_left]
             for member_id in pending:
                 who = self._members.of(member_id)
                 self._triggers.append(
                     trigger(InferredCause.PENDING_MEMBER_LEFT, who, began.place.time_ms, reason or "")
                 )
-            self._leave((each for each in named if each not in pending), Removed(Cause.MEMBER_LEFT, reason))
+            self._leave(
+                (member_id for member_id in named if member_id not in pending), Removed(Cause.MEMBER_LEFT, reason)
+            )
         elif began.reason is Reason.SYNC_TIMEOUT:
             self._leave(named, Removed(Cause.SYNC_TIMEOUT))
         elif began.reason in JOINS:
@@ -215,7 +219,7 @@ class _Rebalance:
 
     def _cause_of(self, began: RebalancePrepared) -> Trigger | None:
         """What began it, if that is not among the changes: they have their own triggers."""
-        named = next((each for each in began.member_ids if each), None)
+        named = next((member_id for member_id in began.member_ids if member_id), None)
         at_ms, reason = began.place.time_ms, _reason(began.client_reason) or ""
         cause: Cause | InferredCause | None = _CAUSES.get(began.reason)
         if began.reason in (Reason.UPDATED, Reason.LEADER_REJOINED):
@@ -242,7 +246,7 @@ class _Rebalance:
     def _has_other_topics(self, member_id: str | None) -> bool:
         before = self._known_members.get(member_id or "")
         stored = () if self._record is None else self._record.members
-        now = next((each.topics for each in stored if each.member_id == member_id), None)
+        now = next((member.topics for member in stored if member.member_id == member_id), None)
         return before is not None and None not in (before.topics, now) and before.topics != now
 
     # ---- the end
@@ -296,17 +300,25 @@ class _Rebalance:
     def _join_handed_out(self) -> None:
         """Who joined with the id that it was handed out has no line of the old coordinator: it follows from counts."""
         stabilized, known = self._rebalance.stabilized, self._known_members
-        new = [each for each in self._handed_out if each.member_id not in known]
+        new = [
+            member_id_handed_out
+            for member_id_handed_out in self._handed_out
+            if member_id_handed_out.member_id not in known
+        ]
         if stabilized is None or stabilized.members != len(known) + len(new):
             return
-        for each in new:
-            _at(self._telling, each.place)
-            self._join(each.member_id)
+        for member_id in new:
+            _at(self._telling, member_id.place)
+            self._join(member_id.member_id)
         _at(self._telling, stabilized.place)
 
     def _member_count(self) -> int | None:
         said_by = (self._rebalance.stabilized, self._rebalance.assigned)
-        counts = [each.members for each in said_by if each is not None and each.members is not None]
+        counts = [
+            group_stabilized.members
+            for group_stabilized in said_by
+            if group_stabilized is not None and group_stabilized.members is not None
+        ]
         if self._record is not None:
             return len(self._record.members)
         return counts[0] if counts else None

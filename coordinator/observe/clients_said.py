@@ -43,17 +43,17 @@ class Said(msgspec.Struct, frozen=True, array_like=True):
 def aligned_clients(clients: Sequence[ClientStatement], statements: Iterable[Statement]) -> list[ClientStatement]:
     """Move the times of each client's log to the clock of the brokers, by the generations that both tell of."""
     joined: dict[tuple[str, int], list[int]] = {}
-    for each in statements:
-        if isinstance(each, said.GroupStabilized):
-            joined.setdefault((each.group_id, each.generation_id), []).append(each.place.time_ms)
+    for statement in statements:
+        if isinstance(statement, said.GroupStabilized):
+            joined.setdefault((statement.group_id, statement.generation_id), []).append(statement.place.time_ms)
     apart: dict[str, list[int]] = {}
     for client in clients:
         if isinstance(client, GenerationJoined) and client.group_id is not None:
             times = joined.get((client.group_id, client.generation_id), ())
             if len(times) == 1:
                 apart.setdefault(client.place.name, []).append(times[0] - client.place.time_ms)
-    shifts = {name: median_low(each) for name, each in apart.items()}
-    return [_moved(each, shifts.get(each.place.name, 0)) for each in clients]
+    shifts = {name: median_low(differences_ms) for name, differences_ms in apart.items()}
+    return [_moved(client, shifts.get(client.place.name, 0)) for client in clients]
 
 
 def _moved(statement: ClientStatement, shift_ms: int) -> ClientStatement:
@@ -66,8 +66,8 @@ def _moved(statement: ClientStatement, shift_ms: int) -> ClientStatement:
 def goodbyes(clients: Iterable[ClientStatement], group_id: str) -> dict[str, list[Said]]:
     """Member id, or client id where a line has no member id → why it left, in order of time."""
     found: dict[str, list[Said]] = {}
-    for each in clients:
-        said_so = _said(each) if each.group_id in (None, group_id) else None
+    for client in clients:
+        said_so = _said(client) if client.group_id in (None, group_id) else None
         if said_so is not None:
             found.setdefault(said_so.who, []).append(said_so)
     return found
@@ -91,7 +91,7 @@ def _reason(statement: ClientStatement) -> str | None:
 
 def explained(statements: Iterable[Statement], found: Mapping[str, list[Said]]) -> list[Statement]:
     """Add to lines of members that left without a reason what their clients said."""
-    return [_explained(each, found) for each in statements] if found else list(statements)
+    return [_explained(statement, found) for statement in statements] if found else list(statements)
 
 
 def _explained(statement: Statement, found: Mapping[str, list[Said]]) -> Statement:
@@ -111,13 +111,13 @@ def _why(member_id: str, at_ms: int, found: Mapping[str, list[Said]]) -> Said | 
         for each in (*found.get(member_id, ()), *(found.get(client_id, ()) if client_id else ()))
         if -NEAR_MS <= each.at_ms - at_ms <= NEAR_MS
     ]
-    timeouts = [each for each in near if each.reason == POLL_TIMEOUT]
-    return max(timeouts or near, key=lambda each: each.at_ms, default=None)
+    timeouts = [said for said in near if said.reason == POLL_TIMEOUT]
+    return max(timeouts or near, key=lambda said: said.at_ms, default=None)
 
 
 def removed_by_clients(found: Mapping[str, list[Said]]) -> dict[str, Removed]:
     """Member id → how it went, for records that no broker's line explains."""
-    return {who: Removed(Cause.MEMBER_LEFT, each[-1].reason) for who, each in found.items()}
+    return {who: Removed(Cause.MEMBER_LEFT, said[-1].reason) for who, said in found.items()}
 
 
 class ClientsSaid(msgspec.Struct, array_like=True):

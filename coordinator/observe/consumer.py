@@ -66,7 +66,10 @@ def consumer_events(telling: Telling, record: Any, name_of: TopicNames) -> None:
             epoch_events(telling, record)
         case GroupTopics():
             named = telling.known.topic_names
-            telling.known.topic_names = {**record.names, **{each: name for each, name in named.items() if name == each}}
+            telling.known.topic_names = {
+                **record.names,
+                **{member_id: name for member_id, name in named.items() if name == member_id},
+            }
         case TargetEpoch():
             target_events(telling, record)
         case MatchedTopics():
@@ -122,7 +125,7 @@ def _removed_with(known: KnownGroup, instance_id: str | None) -> str | None:
     """The static member that was removed and had this instance id."""
     if instance_id is None:
         return None
-    return next((member_id for member_id, each in known.removed.items() if each == instance_id), None)
+    return next((member_id for member_id, reason in known.removed.items() if reason == instance_id), None)
 
 
 def _member_gone(telling: Telling, member_id: str) -> None:
@@ -210,20 +213,20 @@ def _named(known: KnownGroup, member: KnownMember, by_id: TopicPartitions, name_
 
     Of a group that was a classic one the names may follow from what a member held then.
     """
-    new = [each for each in by_id if each not in known.topic_names]
-    names = known.topic_names | {each: name_of(each) for each in new}
-    unknown = [each for each in new if names[each] == each]
+    new = [member_id for member_id in by_id if member_id not in known.topic_names]
+    names = known.topic_names | {member_id: name_of(member_id) for member_id in new}
+    unknown = [member_id for member_id in new if names[member_id] == member_id]
     if unknown and member.holds_names:
-        told = {names[each]: by_id[each] for each in by_id}
+        told = {names[member_id]: by_id[member_id] for member_id in by_id}
         names |= renamed(member.partitions, told)
     if new:
-        known.topic_names = {**known.topic_names, **{each: names[each] for each in new}}
-    return {names[each]: indexes for each, indexes in by_id.items()}
+        known.topic_names = {**known.topic_names, **{member_id: names[member_id] for member_id in new}}
+    return {names[member_id]: indexes for member_id, indexes in by_id.items()}
 
 
 def is_stable(known: KnownGroup) -> bool:
     """Whether all members have got to the epoch of the group."""
-    return all(each.is_settled and each.epoch == known.generation_id for each in known.members.values())
+    return all(member.is_settled and member.epoch == known.generation_id for member in known.members.values())
 
 
 def since(telling: Telling) -> int:

@@ -51,8 +51,8 @@ class ConsumerLines:
         member = event.get("member") or {}
         keys = [(event["kind"], member.get("member_id")), (event["kind"], event["generation_id"])]
         if event["kind"] == "rebalance.started":
-            keys += [(each, member.get("member_id")) for each in ("member.removed", "member.joined")]
-        return tuple(self.places[each] for each in keys if each in self.places)
+            keys += [(literal, member.get("member_id")) for literal in ("member.removed", "member.joined")]
+        return tuple(self.places[key] for key in keys if key in self.places)
 
     def tell(self, telling: Telling, statement: OfGroup, members: Members) -> None:
         """Tell what the line says, of a group whose records cannot be seen."""

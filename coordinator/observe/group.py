@@ -177,7 +177,7 @@ class GroupObserver:
         That it is in the middle of a rebalance that lines tell, or if the group may not be described.
         """
         lately_ms = now.place.time_ms - REBALANCE_BEGINS_MS
-        begins = any(each.place.time_ms >= lately_ms for each in self._waiting)
+        begins = any(group_id.place.time_ms >= lately_ms for group_id in self._waiting)
         if self._current is not None or begins or not now.is_described:
             return False
         telling = self._telling(now.place)
@@ -365,7 +365,7 @@ _CHANGES: Final = (
 
 def _is_inferred(event: Event, places: Sequence[Place]) -> bool:
     """Whether no line says it, and no record alone."""
-    is_logged = any(each.source is Source.BROKER_LOG for each in places)
+    is_logged = any(place.source is Source.BROKER_LOG for place in places)
     return event["kind"] in _SAID_BY_LINES and not is_logged
 
 

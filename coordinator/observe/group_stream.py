@@ -179,7 +179,7 @@ class GroupStream:
 
     def first_lines(self) -> Iterable[tuple[str, LineMark]]:
         """The first line of each log that is not told. One log may come more than once."""
-        return ((each.of.log, each.of.mark) for each in self._lines if isinstance(each.of, LoggedStatement))
+        return ((line.of.log, line.of.mark) for line in self._lines if isinstance(line.of, LoggedStatement))
 
     @property
     def next(self) -> Waiting | None:
@@ -282,7 +282,7 @@ class GroupStream:
         found = self._observer.events
         self._observer.events = []
         if self._kept.reasons_are_seen:
-            found = [msgspec.structs.replace(each, reasons_are_seen=True) for each in found]
+            found = [msgspec.structs.replace(observed_event, reasons_are_seen=True) for observed_event in found]
         if found:
             self._forget()
         return found
@@ -290,7 +290,7 @@ class GroupStream:
     def _forget(self) -> None:
         """Keep the state bounded, whatever clients do."""
         state = self._observer.state
-        gone = [each for each in state.members if each not in state.known.members]
+        gone = [member for member in state.members if member not in state.known.members]
         for member_id in islice(gone, max(0, len(gone) - GONE_MEMBERS_KEPT)):
             del state.members[member_id]
         _keep_newest(state.explained)

@@ -26,8 +26,8 @@ class ObservedHistory(GroupHistory):
     @classmethod
     def of_observed(cls, group_id: str, events: Iterable[ObservedEvent]) -> Self:
         history = cls(group_id)
-        for each in events:
-            history.take(each)
+        for event in events:
+            history.take(event)
         return history
 
     def take(self, observed: ObservedEvent) -> bool:
@@ -40,7 +40,7 @@ class ObservedHistory(GroupHistory):
 
     def is_polled(self, generation: Generation) -> bool:
         began = self.observed.get(generation.first_seq)
-        return began is not None and all(each.source is Source.POLL for each in began.places)
+        return began is not None and all(place.source is Source.POLL for place in began.places)
 
     def move_of(self, load: GroupLoaded) -> Move:
         observed = self.observed.get(load.seq)
@@ -57,7 +57,7 @@ class ObservedHistory(GroupHistory):
     @property
     def counts_polls(self) -> bool:
         """Whether generations have numbers that no record and no line has: polls saw them."""
-        return any(not each.is_epoch and self.is_polled(each) for each in self.generations)
+        return any(not generation.is_epoch and self.is_polled(generation) for generation in self.generations)
 
     def places_of(self, claim: Claim) -> tuple[Place, ...]:
         """Where the events were seen that a claim rests on, each once, in order of time."""
@@ -69,7 +69,7 @@ class ObservedHistory(GroupHistory):
     def is_inferred(self, claim: Claim) -> bool:
         """Whether it rests on an event that no line or record says."""
         events = [self.observed.get(seq) for seq in claim.evidence.events]
-        return any(each is None or each.is_inferred for each in events)
+        return any(event is None or event.is_inferred for event in events)
 
     def known_of(self, claim: Claim) -> Known:
         """How a claim is known: what rests on an inferred event is derived."""

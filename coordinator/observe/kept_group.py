@@ -58,10 +58,10 @@ class KeptGroup(msgspec.Struct, array_like=True):
 
 
 _STATEMENTS: Final[dict[str, type[OfGroup]]] = {
-    name: each for name, each in vars(said).items() if isinstance(each, type) and issubclass(each, OfGroup)
+    name: var for name, var in vars(said).items() if isinstance(var, type) and issubclass(var, OfGroup)
 }
 _encode: Final = msgspec.msgpack.Encoder().encode
-_DECODERS: Final = {name: msgspec.msgpack.Decoder(each).decode for name, each in _STATEMENTS.items()}
+_DECODERS: Final = {name: msgspec.msgpack.Decoder(statement).decode for name, statement in _STATEMENTS.items()}
 _decode_group: Final = msgspec.msgpack.Decoder(KeptGroup).decode
 
 
@@ -79,7 +79,7 @@ def kept_group(group_id: str, state: ObserverState) -> KeptGroup:
         group_id,
         state.known,
         None if state.current is None else _rebalance(state.current),
-        [_line(each) for each in state.waiting],
+        [_line(statement) for statement in state.waiting],
         {who: (str(how.cause), how.reason, how.requested_by) for who, how in state.explained.items()},
         [(kind, key, place) for (kind, key), place in state.line_places.items()],  # type: ignore[misc]
         state.members,
@@ -93,7 +93,7 @@ def observer_state(kept: KeptGroup) -> ObserverState:
     return ObserverState(
         kept.known,
         None if kept.current is None else _gathered(kept.current),
-        [_statement(each) for each in kept.waiting],
+        [_statement(line) for line in kept.waiting],
         explained,
         {(kind, key): place for kind, key, place in kept.line_places},
         kept.members,
@@ -116,14 +116,14 @@ def _statement(line: _Line) -> OfGroup:
 
 def _rebalance(gathered: Gathered) -> _Rebalance:
     steps = (gathered.stabilized, gathered.assigned, gathered.emptied)
-    changes = [_line(each) for each in gathered.changes]
+    changes = [_line(change) for change in gathered.changes]
     return _Rebalance(gathered.generation_before, _maybe_line(gathered.prepared), changes, *map(_maybe_line, steps))
 
 
 def _gathered(kept: _Rebalance) -> Gathered:
     prepared, stabilized, assigned, emptied = (
-        None if each is None else _statement(each)
-        for each in (kept.prepared, kept.stabilized, kept.assigned, kept.emptied)
+        None if line is None else _statement(line)
+        for line in (kept.prepared, kept.stabilized, kept.assigned, kept.emptied)
     )
-    changes = [_statement(each) for each in kept.changes]
+    changes = [_statement(change) for change in kept.changes]
     return Gathered(kept.generation_before, prepared, changes, stabilized, assigned, emptied)  # type: ignore[arg-type]

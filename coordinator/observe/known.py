@@ -230,7 +230,11 @@ class Telling:
     def labelled(self, partitions: TopicPartitions) -> TopicPartitions:
         """Each topic by the name that it was told by before: else one topic counts as two."""
         labels = self.known.labels
-        return {labels.get(each, each): indexes for each, indexes in partitions.items()} if labels else partitions
+        return (
+            {labels.get(member_id, member_id): indexes for member_id, indexes in partitions.items()}
+            if labels
+            else partitions
+        )
 
     def begin(self, generation_id: int, triggers: list[dict[str, Any]], started_ms: int | None, unseen: int) -> None:
         """A rebalance led, or leads, to a generation. `started_ms` is None if the records do not tell when it began."""
@@ -281,8 +285,12 @@ class Telling:
 
     def snapshots(self) -> list[Event]:
         return [
-            {"member": each.reference(), "partitions": each.partitions, "unnamed_partitions": each.unnamed_partitions}
-            for each in self.known.members.values()
+            {
+                "member": member.reference(),
+                "partitions": member.partitions,
+                "unnamed_partitions": member.unnamed_partitions,
+            }
+            for member in self.known.members.values()
         ]
 
     def partition_count(self) -> int:
@@ -316,12 +324,12 @@ def renamed(before: TopicPartitions, now: TopicPartitions) -> dict[str, str]:
 
     Only where one topic of before fits: records of one protocol have ids, and those of the other names.
     """
-    missing = {each: indexes for each, indexes in before.items() if each not in now}
-    new = {each: indexes for each, indexes in now.items() if each not in before}
+    missing = {member_id: indexes for member_id, indexes in before.items() if member_id not in now}
+    new = {member_id: indexes for member_id, indexes in now.items() if member_id not in before}
     found = {}
     for topic, indexes in new.items():
-        fitting = [each for each, held in missing.items() if sorted(held) == sorted(indexes)]
-        same = [each for each, held in new.items() if sorted(held) == sorted(indexes)]
+        fitting = [member_id for member_id, held in missing.items() if sorted(held) == sorted(indexes)]
+        same = [member_id for member_id, held in new.items() if sorted(held) == sorted(indexes)]
         if len(fitting) == len(same) == 1:
             found[topic] = fitting[0]
     return found

@@ -29,18 +29,18 @@ class LoggedGroup(msgspec.Struct):
 def logged_groups(statements: Iterable[Statement]) -> list[LoggedGroup]:
     """By name."""
     found: dict[str, LoggedGroup] = {}
-    for each in statements:
-        if not isinstance(each, OfGroup):
+    for statement in statements:
+        if not isinstance(statement, OfGroup):
             continue
-        at_ms = each.place.time_ms
-        group = found.get(each.group_id)
+        at_ms = statement.place.time_ms
+        group = found.get(statement.group_id)
         if group is None:
-            group = found[each.group_id] = LoggedGroup(each.group_id, first_ms=at_ms)
+            group = found[statement.group_id] = LoggedGroup(statement.group_id, first_ms=at_ms)
         group.first_ms, group.last_ms = min(group.first_ms, at_ms), max(group.last_ms, at_ms)
-        group.is_doubtful &= each.is_doubtful
-        group.rebalances += isinstance(each, BEGINS) and not each.is_doubtful
-        if isinstance(each, OF_CONSUMER_GROUPS):
+        group.is_doubtful &= statement.is_doubtful
+        group.rebalances += isinstance(statement, BEGINS) and not statement.is_doubtful
+        if isinstance(statement, OF_CONSUMER_GROUPS):
             group.group_type = "consumer"
-        elif isinstance(each, said.RebalancePrepared):
+        elif isinstance(statement, said.RebalancePrepared):
             group.group_type = "classic"
     return sorted(found.values(), key=lambda group: group.group_id)

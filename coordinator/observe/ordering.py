@@ -68,18 +68,18 @@ def members_of(records: Iterable[tuple[Place, GroupRecord]]) -> Members:
 def members_in(record: GroupRecord) -> Iterator[tuple[str, KnownMember]]:
     """Member id → who has it, by one record."""
     if isinstance(record, ClassicGroup):
-        for each in record.members:
+        for member in record.members:
             yield (
-                each.member_id,
+                member.member_id,
                 KnownMember(
-                    each.member_id,
-                    each.client_id,
-                    each.client_host,
-                    each.group_instance_id,
-                    each.topics,
-                    each.digest,
-                    session_timeout_ms=each.session_timeout_ms or None,
-                    rebalance_timeout_ms=each.rebalance_timeout_ms or None,
+                    member.member_id,
+                    member.client_id,
+                    member.client_host,
+                    member.group_instance_id,
+                    member.topics,
+                    member.digest,
+                    session_timeout_ms=member.session_timeout_ms or None,
+                    rebalance_timeout_ms=member.rebalance_timeout_ms or None,
                 ),
             )
     elif isinstance(record, ConsumerMember) and record.topics is not None:

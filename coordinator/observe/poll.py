@@ -82,7 +82,7 @@ class PresentGroup(msgspec.Struct):
     @property
     def lag(self) -> int | None:
         """The sum over all partitions whose lag is known; None if there is none."""
-        lags = [each.lag for each in self.partitions if each.lag is not None]
+        lags = [partition.lag for partition in self.partitions if partition.lag is not None]
         return sum(lags) if lags else None
 
 
@@ -131,9 +131,9 @@ def poll_groups(
     with Cluster(server, CLIENT_ID, ANSWER_SECONDS) as cluster:
         for part in group_lags(cluster, GROUPS_MAX, is_described):
             at_ms = now_ms()
-            yield from (present_group(each, at_ms) for each in part.groups)
-        for each in others:
-            yield _of_other_type(cluster, cluster.coordinator(each.group_id), each, now_ms)
+            yield from (present_group(group, at_ms) for group in part.groups)
+        for other in others:
+            yield _of_other_type(cluster, cluster.coordinator(other.group_id), other, now_ms)
 
 
 class ListedGroups(msgspec.Struct):
@@ -159,7 +159,7 @@ def list_present(server: Server) -> ListedGroups:
             raise
         # Without this right, a broker lists those groups alone that may be described themselves.
         missing = [] if _may_describe_cluster(cluster.anyone) else [DESCRIBE_CLUSTER]
-    return ListedGroups(sorted(found, key=lambda each: each.group_id), missing)
+    return ListedGroups(sorted(found, key=lambda group: group.group_id), missing)
 
 
 def present_group(group: DescribedGroup, at_ms: int, broker_id: int | None = None) -> PresentGroup:
@@ -177,7 +177,7 @@ def present_group(group: DescribedGroup, at_ms: int, broker_id: int | None = Non
         group.group_epoch,
         group.members,
         group.partitions,
-        [f"DESCRIBE on topic {printable(each)}" for each in group.hidden_topics],
+        [f"DESCRIBE on topic {printable(hidden_topic)}" for hidden_topic in group.hidden_topics],
         group.missing_topics,
     )
 
@@ -190,9 +190,9 @@ def _of_another_type(server: Server, group_id: str, now_ms: Callable[[], int]) -
             return None
         response = coordinator.send_latest(ListGroupsRequest(types_filter=list(OTHER_TYPES)))
         raise_for_error(response.error_code, f"cannot list the groups of {coordinator.bootstrap}")
-        for each in response.groups:
-            if each.group_id == group_id:
-                listed = ListedGroup(group_id, each.protocol_type, each.group_state, each.group_type)
+        for group in response.groups:
+            if group.group_id == group_id:
+                listed = ListedGroup(group_id, group.protocol_type, group.group_state, group.group_type)
                 return _of_other_type(cluster, coordinator, listed, now_ms)
     return None
 

@@ -86,7 +86,7 @@ def _epoch(known: KnownGroup) -> int:
 def _goes_on(telling: Telling, now: "PresentGroup") -> bool:
     """The protocol changed, or the epoch fell: with a member in common it is the same group, else another one."""
     known = telling.known
-    if known.protocol != now.type and any(each.member_id in known.members for each in now.members):
+    if known.protocol != now.type and any(member.member_id in known.members for member in now.members):
         telling.convert(now.type)
         return True
     telling.remove()
@@ -111,7 +111,7 @@ def _tell_present(telling: Telling, now: "PresentGroup", record: ClassicGroup) -
     Nor do most tell when the members of a group of epochs have got there.
     """
     known = telling.known
-    is_same = {each.member_id for each in record.members} == known.members.keys()
+    is_same = {member.member_id for member in record.members} == known.members.keys()
     if known.is_open and now.epoch == known.generation_id and is_same:
         _assign(telling, record)
         if now.state in SETTLED:
@@ -129,7 +129,7 @@ def _differs(known: KnownGroup, now: "PresentGroup", record: ClassicGroup) -> bo
 
 
 def _owned(members: Iterable[ClassicMember | KnownMember]) -> dict[str, tuple[TopicPartitions, int]]:
-    return {each.member_id: (each.partitions, each.unnamed_partitions) for each in members}
+    return {member.member_id: (member.partitions, member.unnamed_partitions) for member in members}
 
 
 def _tell_snapshot(telling: Telling, now: "PresentGroup") -> None:
@@ -237,24 +237,34 @@ def _end(telling: Telling, now: "PresentGroup", triggers: list[Trigger]) -> None
 
 def _as_record(now: "PresentGroup", known: KnownGroup) -> ClassicGroup:
     """As the record of a later generation would have it: a client that came back may as well be a new one."""
-    counts = {each.member_id: count(each.partitions or {}) for each in now.members}
+    counts = {member.member_id: count(member.partitions or {}) for member in now.members}
     are_named = sum(counts.values()) <= PARTITIONS_NAMED_MAX
     members = [
         ClassicMember(
-            each.member_id,
-            each.client_id,
-            each.client_host,
-            each.group_instance_id,
-            sorted(each.topics) if each.topics else None,
+            member.member_id,
+            member.client_id,
+            member.client_host,
+            member.group_instance_id,
+            sorted(member.topics) if member.topics else None,
             b"",
-            (each.partitions or {}) if are_named else {},
-            0 if are_named else counts[each.member_id],
+            (member.partitions or {}) if are_named else {},
+            0 if are_named else counts[member.member_id],
         )
-        for each in now.members
+        for member in now.members
     ]
     return ClassicGroup(now.group_id, known.generation_id + 1, now.protocol_type, now.protocol_name, None, -1, members)
 
 
-def _member(each: ClassicMember) -> KnownMember:
-    who = (each.member_id, each.client_id, each.client_host, each.group_instance_id)
-    return KnownMember(*who, each.topics, partitions=each.partitions, unnamed_partitions=each.unnamed_partitions)
+def _member(classic_member: ClassicMember) -> KnownMember:
+    who = (
+        classic_member.member_id,
+        classic_member.client_id,
+        classic_member.client_host,
+        classic_member.group_instance_id,
+    )
+    return KnownMember(
+        *who,
+        classic_member.topics,
+        partitions=classic_member.partitions,
+        unnamed_partitions=classic_member.unnamed_partitions,
+    )

@@ -123,16 +123,16 @@ class GroupPoller:
                     raise
                 is_listed = False
                 continue
-            own = [each for each in listed if self._wanted is None or each.group_id in self._wanted]
+            own = [key for key in listed if self._wanted is None or key.group_id in self._wanted]
             room = max(0, GROUPS_MAX - len(found))
             left_out += max(0, len(own) - room)
-            found.update((each.group_id, each.group_type) for each in own)
+            found.update((partition.group_id, partition.group_type) for partition in own)
             for part in _slices(sorted(own, key=_by_type)[:room]):
                 asked_of_part = self._clock()
                 yield Polled(self._described(cluster, broker, broker_id, part), asked_of_part)
-        missed = {each: kind for each, kind in (self._listed or {}).items() if each not in found}
+        missed = {group_id: kind for group_id, kind in (self._listed or {}).items() if group_id not in found}
         asked = sorted(missed)[:GONE_ASKED_MAX] if is_listed else []
-        gone = {each: missed.pop(each) for each in asked if self._is_gone(cluster, each)}
+        gone = {group_id: missed.pop(group_id) for group_id in asked if self._is_gone(cluster, group_id)}
         self._listed, self._began_ms = found | missed, began_ms
         missing = self._missing(cluster) | ({} if is_listed else {DESCRIBE_CLUSTER: "no group is listed"})
         yield PollEnd(began_ms, asked_at, self._listed, gone, left_out, missing)
@@ -141,24 +141,26 @@ class GroupPoller:
         self, cluster: Cluster, broker: WireConnection, broker_id: int, part: Sequence[ListedGroup]
     ) -> list[PolledGroup]:
         """Groups of one type."""
-        ids, group_type = [each.group_id for each in part], part[0].group_type
+        ids, group_type = [group.group_id for group in part], part[0].group_type
         members = (
             other_members(broker, group_type, ids)
             if group_type in OTHER_TYPES
             else group_members(broker, ids, are_classic=group_type == CLASSIC)
         )
         at_ms = self._now_ms()
-        described = [without_lags(each) for each in members.values() if not each.error_code and not each.is_missing]
-        self._hidden.update(each.group_id for each in members.values() if _is_refused(each))
+        described = [
+            without_lags(member) for member in members.values() if not member.error_code and not member.is_missing
+        ]
+        self._hidden.update(member.group_id for member in members.values() if _is_refused(member))
         if described:
             self._add_lags(cluster, broker, group_type, described)
-        by_id = {each.group_id: present_group(each, at_ms, broker_id) for each in described}
+        by_id = {group.group_id: present_group(group, at_ms, broker_id) for group in described}
         return [
             PolledGroup(
-                by_id.get(each.group_id) or listed_group(each, at_ms, broker_id),
-                None if self._listed is None or each.group_id in self._listed else self._began_ms,
+                by_id.get(group.group_id) or listed_group(group, at_ms, broker_id),
+                None if self._listed is None or group.group_id in self._listed else self._began_ms,
             )
-            for each in part
+            for group in part
         ]
 
     def _add_lags(
@@ -168,7 +170,7 @@ class GroupPoller:
             errors = add_share_lags(broker, groups)
         else:
             _, errors = add_lags(cluster, broker, groups)
-        refused = (each for each, error in errors.items() if error == ErrorCode.GROUP_AUTHORIZATION_FAILED)
+        refused = (group_id for group_id, error in errors.items() if error == ErrorCode.GROUP_AUTHORIZATION_FAILED)
         self._offsets_hidden.update(refused)
 
     def _is_gone(self, cluster: Cluster, group_id: str) -> bool:

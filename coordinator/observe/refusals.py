@@ -46,7 +46,7 @@ class Refusals(msgspec.Struct, array_like=True):
         times, told_ms = self.counts.get(key, (0, 0))
         times += 1
         is_told = _is_power_of_ten(times) or at_ms - told_ms >= REJECTION_APART_MS
-        others = {each: value for each, value in self.counts.items() if each != key}
+        others = {reason: value for reason, value in self.counts.items() if reason != key}
         self.counts = dict(list(others.items())[1 - KEPT_MAX :]) | {key: (times, at_ms if is_told else told_ms)}
         return times if is_told else None
 

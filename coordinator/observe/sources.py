@@ -79,14 +79,14 @@ def observe_group(
     clients = _clients(group_id, statements, logs, notes, progress)
     found = goodbyes(clients, group_id)
     statements = explained(statements, found)
-    refused = [each for each in clients if each.group_id == group_id and refusal_of(each) is not None]
+    refused = [client for client in clients if client.group_id == group_id and refusal_of(client) is not None]
     present = None if server is None else _present(server, group_id, notes)
     seen = _Seen(group_id, records, statements, refused, is_whole, removed_by_clients(found))
     history = _history(seen, server)
     if history.last_seq < 0 and present is None:
         told = "; ".join(notes)
         raise NothingSeen(f"nothing tells of group {group_id}{': ' if told else ''}{told}")
-    last_ms = max((each.place.time_ms for each in statements), default=0)
+    last_ms = max((statement.place.time_ms for statement in statements), default=0)
     until_ms = wall_clock_ms() if server is not None else max(last_ms, history.last_ms or 0)
     return ObservedGroup(history, until_ms, present, notes, _unknown(bool(records), bool(logs.paths), server))
 
@@ -123,16 +123,16 @@ def _statements(
     read = read_broker_logs(
         logs.paths, groups=frozenset({group_id}), log_format=logs.log_format, zone=logs.zone, progress=report
     )
-    notes += [each for each in read.notes if not each.startswith(ZONE_NOTE)]
+    notes += [note for note in read.notes if not note.startswith(ZONE_NOTE)]
     by_records = aligned(records, read.statements)
-    of_group = any(isinstance(each, OfGroup) and each.group_id == group_id for each in read.statements)
+    of_group = any(isinstance(statement, OfGroup) and statement.group_id == group_id for statement in read.statements)
     if of_group and read.zone_is_assumed and logs.zone is None and not by_records.shifts_ms:
         notes.append("the times of the log have no zone; they are read in that of this machine (see --log-zone)")
     found = list(credible(records, by_records.statements))
     left_out = len(by_records.statements) - len(found)
     if left_out:
         notes.append(f"{left_out:,} lines may be forged or cut, and no record confirms them: they are left out")
-    return sorted(found, key=lambda each: each.place.time_ms), not left_out
+    return sorted(found, key=lambda statement: statement.place.time_ms), not left_out
 
 
 def _clients(
@@ -172,7 +172,7 @@ class _Seen(msgspec.Struct, frozen=True):
     explained: Mapping[str, Removed]
 
     def history(self, name_of: TopicNames = str) -> ObservedHistory:
-        lines: list[Logged] = sorted([*self.statements, *self.refused], key=lambda each: each.place.time_ms)
+        lines: list[Logged] = sorted([*self.statements, *self.refused], key=lambda statement: statement.place.time_ms)
         events = observed_events(
             self.group_id, self.records, lines, name_of, is_whole=self.is_whole, explained=self.explained
         )
@@ -193,8 +193,8 @@ def note_statements(history: ObservedHistory, statements: Iterable[Statement]) -
     """What lines tell that no event has a field for."""
     lines = list(statements)
     history.reasons_are_seen = any(map(tells_reason, lines))
-    late = (each for each in lines if isinstance(each, said.ConsumerLate) and each.missing == "rejoin")
-    history.late_to_rejoin = frozenset(each.member_id for each in late)
+    late = (line for line in lines if isinstance(line, said.ConsumerLate) and line.missing == "rejoin")
+    history.late_to_rejoin = frozenset(consumer_late.member_id for consumer_late in late)
 
 
 def tells_reason(statement: Statement) -> bool:

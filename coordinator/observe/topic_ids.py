@@ -53,9 +53,9 @@ class TopicIds:
         """Ask for many at once."""
         now = self._clock()
         due = [
-            each
-            for each in dict.fromkeys(topic_ids)
-            if each not in self._names and now - self._asked_at.get(each, -ASK_AGAIN_SECONDS) >= ASK_AGAIN_SECONDS
+            fromkey
+            for fromkey in dict.fromkeys(topic_ids)
+            if fromkey not in self._names and now - self._asked_at.get(fromkey, -ASK_AGAIN_SECONDS) >= ASK_AGAIN_SECONDS
         ]
         if len(self._names) + len(self._asked_at) + len(due) > IDS_MAX:
             self._names, self._asked_at = {}, {}
@@ -64,8 +64,8 @@ class TopicIds:
             self._asked_at.update(dict.fromkeys(part, now))
             found = self._asked(part)
             self._names |= found
-            for each in found:
-                del self._asked_at[each]
+            for name in found:
+                del self._asked_at[name]
 
     def _asked(self, topic_ids: list[str]) -> dict[str, str]:
         try:
@@ -73,10 +73,10 @@ class TopicIds:
                 self._connection = WireConnection(self._server, CLIENT_ID, ANSWER_SECONDS)
             if self._connection.latest_version(MetadataRequest.API_KEY) < BY_ID:
                 return {}  # Kafka before 3.1 has no group whose records have ids
-            topics = [MetadataRequestTopic(topic_id=bytes.fromhex(each), name=None) for each in topic_ids]
+            topics = [MetadataRequestTopic(topic_id=bytes.fromhex(topic_id), name=None) for topic_id in topic_ids]
             answer = self._connection.send_latest(MetadataRequest(topics=topics, allow_auto_topic_creation=False))
         except ClientError:
             self.close()
             return {}
-        named = {each.topic_id.hex(): each.name for each in answer.topics if each.name}
-        return {each: named[each] for each in topic_ids if each in named}
+        named = {topic.topic_id.hex(): topic.name for topic in answer.topics if topic.name}
+        return {topic_id: named[topic_id] for topic_id in topic_ids if topic_id in named}

@@ -29,15 +29,15 @@ def with_causes(event: Event) -> AuditEvent:
     found = typed(event)
     own: dict[str, Any] = {}
     if hasattr(found, "triggers"):
-        own["triggers"] = [_trigger(each) for each in event.get("triggers", ())]
+        own["triggers"] = [_trigger(trigger) for trigger in event.get("triggers", ())]
     if event.get("cause") is not None and hasattr(found, "cause"):
         own["cause"] = cause_of(event["cause"])
     return msgspec.structs.replace(found, **own) if own else found
 
 
-def _trigger(each: Trigger) -> schema.Trigger:
-    member = None if each["member"] is None else MemberRef(**each["member"])
-    return schema.Trigger(cause_of(each["cause"]), member, each.get("reason", ""), each["at_ms"])  # type: ignore[arg-type]
+def _trigger(trigger: Trigger) -> schema.Trigger:
+    member = None if trigger["member"] is None else MemberRef(**trigger["member"])
+    return schema.Trigger(cause_of(trigger["cause"]), member, trigger.get("reason", ""), trigger["at_ms"])  # type: ignore[arg-type]
 
 
 def _cause(event: Event) -> Cause | None:
@@ -46,8 +46,8 @@ def _cause(event: Event) -> Cause | None:
 
 def _snapshots(event: Event) -> list[MemberSnapshot]:
     return [
-        MemberSnapshot(MemberRef(**each["member"]), [], each["partitions"], 0, each["unnamed_partitions"])
-        for each in event["members"]
+        MemberSnapshot(MemberRef(**member["member"]), [], member["partitions"], 0, member["unnamed_partitions"])
+        for member in event["members"]
     ]
 
 

@@ -24,13 +24,13 @@ def how_known(history: ObservedHistory, claims: Iterable[Claim], at: Clock) -> s
         is_inferred |= history.is_inferred(claim)
     if not places:
         return ""
-    lines = [each for each in places if each.source not in (Source.RECORD, Source.POLL)]
-    records = [each for each in places if each.source is Source.RECORD]
-    told = [_line(each, at) for each in lines[:PLACES_NAMED]]
+    lines = [place for place in places if place.source not in (Source.RECORD, Source.POLL)]
+    records = [place for place in places if place.source is Source.RECORD]
+    told = [_line(line, at) for line in lines[:PLACES_NAMED]]
     if records:
-        named = listed([str(each) for each in records[:PLACES_NAMED]], more=max(0, len(records) - PLACES_NAMED))
+        named = listed([str(record) for record in records[:PLACES_NAMED]], more=max(0, len(records) - PLACES_NAMED))
         told.append(f"record{'s' if len(records) > 1 else ''} {named}")
-    polls = [each for each in places if each.source is Source.POLL]
+    polls = [place for place in places if place.source is Source.POLL]
     if polls:
         told.append(_polls(polls, at))
     return f"{'Inferred' if is_inferred else 'Seen'}: {'; '.join(told)}."

@@ -62,7 +62,7 @@ class Batches:
         """
         states, nothing = self.before(batch_id), PartitionState()
         with no_collections():
-            rows, changes = fold_records(records, lambda each: states.get(each, nothing), self._make_fold)
+            rows, changes = fold_records(records, lambda group_id: states.get(group_id, nothing), self._make_fold)
             self.commit(rows, changes, batch_id)
 
     def commit(self, rows: Rows, changes: Changes, batch_id: int) -> None:

@@ -59,10 +59,10 @@ class ArrowBronze:
         """
         if not self.tables.has_batch(BRONZE, batch_id):
             return None
-        conditions = [f"partition = {each} AND offset >= {found.next_offset}" for each, found in read.items()]
+        conditions = [f"partition = {partition} AND offset >= {found.next_offset}" for partition, found in read.items()]
         if read:
             conditions.append(f"partition NOT IN ({', '.join(map(str, read))})")
-        where = f"WHERE {' OR '.join(f'({each})' for each in conditions)}" if conditions else ""
+        where = f"WHERE {' OR '.join(f'({condition})' for condition in conditions)}" if conditions else ""
         builder = QueryBuilder().register(BRONZE, DeltaTable(self.tables.path(BRONZE)))
         found = builder.execute(f"SELECT * FROM {BRONZE} {where}").read_all()
         return pa.table(found).select(BRONZE_COLUMNS.names).cast(BRONZE_COLUMNS)

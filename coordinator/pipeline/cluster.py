@@ -21,7 +21,7 @@ def partitions_of(bootstrap: Server, topic: str) -> list[int]:
         ClientError: none of the addresses answers.
     """
     response = _ask(bootstrap, [MetadataRequestTopic(name=topic)])
-    return sorted(each.partition_index for found in response.topics for each in found.partitions)
+    return sorted(partition.partition_index for found in response.topics for partition in found.partitions)
 
 
 class TopicNames:
@@ -49,7 +49,7 @@ class TopicNames:
             response = _ask(self._bootstrap, None)
         except ClientError:
             return self._names
-        return self._names | {each.topic_id.hex(): each.name for each in response.topics if each.name}
+        return self._names | {topic.topic_id.hex(): topic.name for topic in response.topics if topic.name}
 
 
 def _ask(bootstrap: Server, topics: list[MetadataRequestTopic] | None) -> Any:

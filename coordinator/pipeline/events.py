@@ -30,7 +30,7 @@ _NEEDED: Final = {
 _NUMBER_MAX: Final = 2**63 - 1
 _THEN_AND_NOW: Final = 2
 _KINDS: Final = frozenset(TAGS.values())
-_CAUSES: Final = frozenset(each.value for each in Cause)
+_CAUSES: Final = frozenset(cause.value for cause in Cause)
 
 _decode: Final = msgspec.json.Decoder().decode
 
@@ -90,7 +90,9 @@ def read(value: bytes | None) -> tuple[AuditEvent | OtherEvent | ObservedEvent |
         and -_NUMBER_MAX <= event.coordinator_epoch <= _NUMBER_MAX
     ):
         return None, f"a number beyond 64 bits: {_largest_number(event)}"
-    if type(event) is RebalanceStarted and not all(len(each) == _THEN_AND_NOW for each in event.topic_changes.values()):
+    if type(event) is RebalanceStarted and not all(
+        len(topic_change) == _THEN_AND_NOW for topic_change in event.topic_changes.values()
+    ):
         return None, "no valid rebalance.started: topic_changes are not pairs of numbers"
     return event, ""
 
@@ -143,7 +145,7 @@ def _about(value: bytes) -> AnyCoordinatorEvent | None:
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return None
     numbers = (each for each in msgspec.structs.astuple(event) if isinstance(each, int))
-    return event if all(abs(each) <= _NUMBER_MAX for each in numbers) else None
+    return event if all(abs(number) <= _NUMBER_MAX for number in numbers) else None
 
 
 def _other(found: dict[str, Any], about: AnyCoordinatorEvent | None = None) -> OtherEvent:

@@ -60,8 +60,8 @@ def apply(members: Members, event: AuditEvent, cause: str | None, group_type: st
         case schema.GroupRemoved():
             _leave(members, members.rows.keys(), (GONE_WITH_ITS_GROUP, None), context)
         case schema.GroupConverted():
-            for each in event.departed:
-                _leave(members, {each.member.member_id}, (each.cause.value, each.reason), context)
+            for departed in event.departed:
+                _leave(members, {departed.member.member_id}, (departed.cause.value, departed.reason), context)
             _load(members, event, CONVERTED, context)
         case schema.GroupLoaded() | schema.GroupSnapshot():
             _load(members, event, NOT_LOADED, context)
@@ -109,7 +109,7 @@ def _join(members: Members, member: MemberRef, context: Context) -> None:
 def _leave(members: Members, member_ids: Collection[str], why: tuple[str | None, str | None], context: Context) -> None:
     """Members are gone; `why` is the cause and the reason. Those that nobody saw join are passed over."""
     event, rows = context.event, context.rows
-    gone = {each: members.rows.pop(each) for each in list(member_ids) if each in members.rows}
+    gone = {member_id: members.rows.pop(member_id) for member_id in list(member_ids) if member_id in members.rows}
     ending = {"seq": event.seq, "left_ms": event.time_ms, "left_cause": why[0], "left_reason": why[1]}
     ending["group_type"] = context.group_type
     rows[MEMBERSHIPS] += [row | ending for row in gone.values()]
@@ -156,7 +156,7 @@ def _reconcile(members: Members, event: schema.MemberReconciled, context: Contex
     if revoking:
         members.revoking[member_id] = revoking
     _free(members, member_id, given_up, context)
-    gained = (each for each in flat(event.gained) if members.owner_of.get(each) != member_id)
+    gained = (tp for tp in flat(event.gained) if members.owner_of.get(tp) != member_id)
     _give(members, event.member, list(gained), context)
 
 
@@ -168,7 +168,7 @@ def _know(members: Members, member: MemberRef, context: Context) -> None:
 
 def _free(members: Members, member_id: str, partitions: Iterable[Partition], context: Context) -> None:
     """Nobody owns these partitions of a member any more."""
-    freed = sorted({each for each in partitions if members.owner_of.get(each) == member_id})
+    freed = sorted({partition for partition in partitions if members.owner_of.get(partition) == member_id})
     for partition in freed:
         del members.owner_of[partition]
     _own(None, freed, context)
@@ -199,17 +199,17 @@ def _load(
     context: Context,
 ) -> None:
     """The group as it was stored, or is now: what the events since then said did not take effect."""
-    present = {each.member.member_id: each for each in event.members}
-    _leave(members, [each for each in members.rows if each not in present], (why_gone, None), context)
+    present = {member.member.member_id: member for member in event.members}
+    _leave(members, [row for row in members.rows if row not in present], (why_gone, None), context)
     owned_by: dict[str, set[Partition]] = {}
     for partition, owner in members.owner_of.items():
         owned_by.setdefault(owner, set()).add(partition)
-    for member_id, each in present.items():
+    for member_id, snapshot in present.items():
         if member_id not in members.rows:
-            _join(members, each.member, context)
+            _join(members, snapshot.member, context)
         progress = event.progress.get(member_id)
         revoking = {} if progress is None else progress.revoking
-        known, owned = owned_by.get(member_id, set()), {*flat(each.partitions), *flat(revoking)}
+        known, owned = owned_by.get(member_id, set()), {*flat(snapshot.partitions), *flat(revoking)}
         if known != owned and (not isinstance(event, schema.GroupSnapshot) or not known):
             for partition in known - owned:
                 if members.owner_of.get(partition) == member_id:
@@ -217,4 +217,4 @@ def _load(
             members.owner_of.update(dict.fromkeys(owned, member_id))
             members.revoking[member_id] = revoking
             _own(None, sorted(known - owned), context)
-            _own(each.member, sorted(owned - known), context)
+            _own(snapshot.member, sorted(owned - known), context)

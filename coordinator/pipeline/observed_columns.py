@@ -31,7 +31,7 @@ def for_history(event: AuditEvent) -> AuditEvent:
     own: dict[str, Any] = {}
     triggers = getattr(event, "triggers", None)
     if triggers:
-        own["triggers"] = [each for each in triggers if isinstance(each.cause, Cause)]
+        own["triggers"] = [trigger for trigger in triggers if isinstance(trigger.cause, Cause)]
     cause = getattr(event, "cause", None)
     if cause is not None and not isinstance(cause, Cause):
         own["cause"] = None if isinstance(event, schema.RebalanceStarted) else Cause.MEMBER_LEFT
@@ -65,7 +65,7 @@ def _is_timed(observed: ObservedEvent, group_type: str) -> bool:
 
     The record of a generation of a classic group is written when it is over, and a poll is some time after it.
     """
-    sources = {each.source for each in observed.places}
+    sources = {place.source for place in observed.places}
     return Source.BROKER_LOG in sources or (Source.RECORD in sources and group_type in OF_EPOCHS)
 
 

@@ -109,4 +109,4 @@ def read_storms(tables: Location, group_id: str | None = None) -> list[Storm]:
         for row in rows
         if row["at"] is not None
     )
-    return [each for each in all_storms(rates) if group_id is None or each.group_id is not None]
+    return [storm for storm in all_storms(rates) if group_id is None or storm.group_id is not None]

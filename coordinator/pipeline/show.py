@@ -92,7 +92,7 @@ def generations_table(group_id: str, rows: Sequence[GenerationRow], without: fro
         "moved": ("partitions moved", _moved),
         "unowned_partition_ms": ("unowned, partition ms", lambda row: _number(row["unowned_partition_ms"])),
     }
-    shown = {name: each for name, each in cells.items() if name not in without}
+    shown = {name: cell for name, cell in cells.items() if name not in without}
     for head, _ in shown.values():
         table.add_column(head, justify="right")
     has_reason = "reason" not in without
@@ -174,8 +174,8 @@ def print_storms(console: Console, storms: Sequence[Storm]) -> None:
         told = [*causes_told(storm.causes)]
         if storm.group_id is None:
             told += [f"group {name}: {count}" for name, count in storm.groups]
-        for each in told:
-            _say(console, safe(each), first="  - ", rest="    ")
+        for line in told:
+            _say(console, safe(line), first="  - ", rest="    ")
 
 
 def _storm_clock(time_ms: int) -> str:
@@ -184,7 +184,9 @@ def _storm_clock(time_ms: int) -> str:
 
 def safe(text: str) -> str:
     """`text` without characters that a terminal acts on: a client may choose its names to be escape sequences."""
-    return "".join(each if each.isprintable() else each.encode("unicode_escape").decode() for each in text)
+    return "".join(
+        character if character.isprintable() else character.encode("unicode_escape").decode() for character in text
+    )
 
 
 def _time(at: datetime | None) -> str:

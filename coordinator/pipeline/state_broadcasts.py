@@ -40,8 +40,8 @@ class StateChain:
             encoded = self.whole.value.get(partition)
             state = PartitionState() if encoded is None else decode_state(encoded)
             known = _known[partition] = _Known(self.name, 0, state)
-        for each in self.changes[known.applied :]:
-            changed = each.value.get(partition)
+        for change in self.changes[known.applied :]:
+            changed = change.value.get(partition)
             if changed is not None:
                 known.state.update(decode_state(changed))
         known.applied = len(self.changes)
@@ -86,8 +86,8 @@ class StateBroadcasts:
     def forget(self) -> None:
         """Delete all broadcasts."""
         if self._chain is not None:
-            for each in (self._chain.whole, *self._chain.changes):
-                each.destroy()
+            for broadcast in (self._chain.whole, *self._chain.changes):
+                broadcast.destroy()
         self._chain = None
 
     def _broadcast(self, states: Mapping[int, PartitionState]) -> "Broadcast[Encoded]":

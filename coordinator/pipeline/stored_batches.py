@@ -105,7 +105,7 @@ class _Reduced:
         for commits, place, partitions in self._commits.values():
             commits.partitions = sorted(partitions)
             found.append((commits, place))
-        values = [encode(each) for each, _ in found]
+        values = [encode(classic_group) for classic_group, _ in found]
         places = ([place[number] for _, place in found] for number in range(3))
         columns = [values, *places]
         return pa.record_batch(

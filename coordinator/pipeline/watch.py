@@ -52,7 +52,7 @@ def _head(history: GroupHistory) -> Row:
 
 
 def _row(history: GroupHistory, finding: Finding) -> Row:
-    rests_on = [each.generation_id for each in finding.generations(history)]
+    rests_on = [generation.generation_id for generation in finding.generations(history)]
     return {
         **_head(history),
         "kind": finding.kind.value,

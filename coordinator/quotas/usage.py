@@ -161,12 +161,12 @@ class QuotaUsage:
     @property
     def limits_clients(self) -> bool:
         """Whether a user or a client id has a quota."""
-        return any(each.limits for each in (self.producer, self.consumer, self.request, self.mutation))
+        return any(client.limits for client in (self.producer, self.consumer, self.request, self.mutation))
 
     @property
     def meters(self) -> int:
         """How many meters there are."""
-        return sum(len(each) for each in self._meters())
+        return sum(len(meter) for meter in self._meters())
 
     def expire(self, now_ms: int) -> None:
         """Forget what was not used for a long time."""

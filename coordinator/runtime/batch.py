@@ -56,30 +56,33 @@ class Batch:
 
     def check(self, decided: Iterable[StoredBatch]) -> None:
         """Raise RecordsTooLarge for a batch that the log would not take."""
-        for each in decided:
-            if each.size_bytes > self.bytes_max:
+        for batch in decided:
+            if batch.size_bytes > self.bytes_max:
                 raise RecordsTooLarge(
-                    f"a record batch of {each.size_bytes} bytes, message.max.bytes is {self.bytes_max}"
+                    f"a record batch of {batch.size_bytes} bytes, message.max.bytes is {self.bytes_max}"
                 )
 
     def divided(self, decided: Iterable[StoredBatch]) -> list[StoredBatch]:
         """The same records, in as many batches as the log takes; a record that is too large by itself stays."""
         fitting: list[StoredBatch] = []
-        for each in decided:
-            if each.size_bytes <= self.bytes_max or len(each.records) == 1:
-                fitting.append(each)
+        for batch in decided:
+            if batch.size_bytes <= self.bytes_max or len(batch.records) == 1:
+                fitting.append(batch)
                 continue
-            half = len(each.records) // 2
-            halves = StoredBatch(each.producer, each.records[:half]), StoredBatch(each.producer, each.records[half:])
+            half = len(batch.records) // 2
+            halves = (
+                StoredBatch(batch.producer, batch.records[:half]),
+                StoredBatch(batch.producer, batch.records[half:]),
+            )
             fitting += self.divided(halves)
         return fitting
 
     def store(self, decided: Iterable[StoredBatch]) -> None:
         """Take the records of a decision; those of one producer, or of none, share a batch as far as they fit."""
-        for each in decided:
-            if self._last is None or not self._last.extend_if_fits(each, self.bytes_max):
-                self.stored.append(each)
-                self._last = each
+        for batch in decided:
+            if self._last is None or not self._last.extend_if_fits(batch, self.bytes_max):
+                self.stored.append(batch)
+                self._last = batch
 
     def store_marker(self, marker: TransactionMarker) -> None:
         self.stored.append(marker)

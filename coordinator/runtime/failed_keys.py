@@ -183,7 +183,7 @@ class FailedKeys:
 
     def serve_rebuilt(self, now_ms: int) -> list[QueuedOperation]:
         """Serve the keys that were rebuilt, from the beginning of a batch on; returns the operations they missed."""
-        self._served_again = {key: each for key, each in self._served_again.items() if now_ms < each[1]}
+        self._served_again = {key: times for key, times in self._served_again.items() if now_ms < times[1]}
         keys, self.rebuilt = self.rebuilt, []
         missed: list[QueuedOperation] = []
         for key in keys:

@@ -411,7 +411,7 @@ def merge(into: dict[K, T], elements: list[T], key_of: Callable[[T], K]) -> Step
     for start in range(0, len(elements), MERGED_AT_ONCE):
         if start:
             yield
-        into.update((key_of(each), each) for each in elements[start : start + MERGED_AT_ONCE])
+        into.update((key_of(element), element) for element in elements[start : start + MERGED_AT_ONCE])
 
 
 def at_once(steps: Steps[T]) -> T:

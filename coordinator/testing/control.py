@@ -127,7 +127,7 @@ class Control:
     # ---- groups
 
     def group_ids(self) -> list[str]:
-        return sorted(each for shard in self._groups.coordinator.shards for each in shard.machine.groups)
+        return sorted(group for shard in self._groups.coordinator.shards for group in shard.machine.groups)
 
     def group(self, group_id: str) -> GroupSnapshot:
         shard = self._groups.coordinator.shard_of(group_id)
@@ -254,7 +254,7 @@ class Control:
         """Renew the sessions of connected members, all of them when one is over, as their heartbeats would have."""
         sessions = self._groups.coordinator.sessions
         deadlines = [sessions.deadline_ms(group_id, member.member_id) for group_id, member in connected]
-        if any(each is not None and each <= now_ms for each in deadlines):
+        if any(deadline is not None and deadline <= now_ms for deadline in deadlines):
             for (group_id, member), deadline_ms in zip(connected, deadlines, strict=True):
                 if deadline_ms is not None:
                     sessions.renew(group_id, member.member_id, member.session_timeout_ms, now_ms)

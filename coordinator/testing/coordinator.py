@@ -154,7 +154,7 @@ class Group:
     @property
     def assignment(self) -> dict[str, dict[str, list[int]]]:
         """Member id → topic → partitions; of members whose assignment can be read. Those that they may use by now."""
-        return {each.member_id: each.partitions for each in self.members if each.partitions is not None}
+        return {member.member_id: member.partitions for member in self.members if member.partitions is not None}
 
     @property
     def committed_offsets(self) -> Mapping[str, Mapping[int, int]]:

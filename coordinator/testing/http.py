@@ -154,7 +154,7 @@ class TestingRoutes:
         return _json(self._control.faults.add(fields).as_json())
 
     async def faults(self, request: Request) -> Response:
-        return _json([each.as_json() for each in self._control.faults.reports()])
+        return _json([report.as_json() for report in self._control.faults.reports()])
 
     async def clear_faults(self, request: Request) -> Response:
         self._control.faults.clear()

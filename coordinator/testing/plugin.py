@@ -76,8 +76,8 @@ def coordinator_factory(request: pytest.FixtureRequest) -> Iterator[Callable[...
 
         yield start
         if _wants_all_faults_hit(request):
-            for each in started:
-                each.faults.assert_all_hit()
+            for coordinator in started:
+                coordinator.faults.assert_all_hit()
 
 
 def _wants_all_faults_hit(request: pytest.FixtureRequest) -> bool:

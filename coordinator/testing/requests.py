@@ -87,7 +87,7 @@ def all_hit() -> Callable[[Control], None]:
 
 def check_all_hit(reports: Iterable[FaultReport]) -> None:
     """Raises AssertionError: a fault had no effect; the message names each."""
-    unhit = [each.in_words() for each in reports if not each.hits]
+    unhit = [report.in_words() for report in reports if not report.hits]
     if unhit:
         raise AssertionError(f"{counted(len(unhit), 'fault')} {were(len(unhit))} never hit: {'; '.join(unhit)}")
 

@@ -47,13 +47,13 @@ class GroupSnapshot:
     @property
     def partition_count(self) -> int:
         """How many partitions are assigned, as far as assignments can be read."""
-        return sum(len(indexes) for each in self.members for indexes in (each.partitions or {}).values())
+        return sum(len(indexes) for member in self.members for indexes in (member.partitions or {}).values())
 
     def in_words(self) -> str:
         """`it is Stable in generation 2 with 4 partitions assigned to 2 members: a and b`; or `in group epoch 2`."""
         if self.state == DEAD:
             return "it does not exist"
-        names = [plain(each.member_id) for each in self.members]
+        names = [plain(member.member_id) for member in self.members]
         named = listed(names[:MEMBERS_NAMED], more=max(0, len(names) - MEMBERS_NAMED)) if names else ""
         members = f"{counted(len(names), 'member')}{f': {named}' if named else ''}"
         partitions = counted(self.partition_count, "partition")
@@ -72,7 +72,7 @@ def snapshot_of(group_id: str, group: Group[Any] | None, topic_name: TopicName) 
         membership.generation_id,
         membership.protocol_name or "",
         membership.leader or "",
-        tuple(_member(membership, each, topic_name) for each in membership.members.values()),
+        tuple(_member(membership, member, topic_name) for member in membership.members.values()),
         {
             topic: {partition: committed.offset for partition, committed in sorted(of_topic.items())}
             for topic, of_topic in sorted(group.offsets.by_topic.items())

@@ -25,11 +25,11 @@ def why(history: GroupHistory, generation_id: int | None = None) -> str:
     story = story_of(history, generation)
     members = counted(len(history.members), "member")
     state = f"group {name}: {history.state}, generation {history.generation_id}, {members}"
-    return "\n".join([state, f"{story.headline}.", *story.paragraphs, *(f"try: {each}" for each in story.advice)])
+    return "\n".join([state, f"{story.headline}.", *story.paragraphs, *(f"try: {advice}" for advice in story.advice)])
 
 
 def _known(history: GroupHistory) -> str:
-    known = [each.generation_id for each in history.generations]
+    known = [generation.generation_id for generation in history.generations]
     return f"; it has {min(known)} to {max(known)}" if known else ""
 
 
@@ -46,11 +46,15 @@ def check_rebalances(
         AssertionError: too often, too seldom, or for another cause; the message tells why each generation began.
         TestingError: there is no such cause.
     """
-    wanted = None if causes is None else {_cause(each) for each in causes}
-    began = [each for each in history.generations if each.generation_id > after_generation and _began(each)]
+    wanted = None if causes is None else {_cause(cause) for cause in causes}
+    began = [
+        generation
+        for generation in history.generations
+        if generation.generation_id > after_generation and _began(generation)
+    ]
     problem = _problem(began, at_most, at_least, wanted)
     if problem:
-        told = [f"  {story_of(history, each).headline}." for each in began]
+        told = [f"  {story_of(history, generation).headline}." for generation in began]
         raise AssertionError("\n".join([f"group {plain(history.group_id)} {problem}", *told]))
 
 
@@ -65,9 +69,9 @@ def _problem(began: list[Generation], at_most: int | None, at_least: int | None,
     if at_least is not None and len(began) < at_least:
         return f"rebalanced {times}, and at least {at_least} was expected{':' if began else ''}"
     if causes is not None:
-        others = sorted({each.value for each in _causes(began) if each not in causes})
+        others = sorted({cause.value for cause in _causes(began) if cause not in causes})
         if others:
-            allowed = listed(sorted(each.value for each in causes)) if causes else "none"
+            allowed = listed(sorted(cause.value for cause in causes)) if causes else "none"
             return f"rebalanced because of {listed(others)}, and the expected causes are {allowed}:"
     return ""
 

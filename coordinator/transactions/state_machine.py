@@ -127,8 +127,8 @@ class TransactionStateMachine:
     def activate(self, now_ms: int) -> Steps[None]:
         yield
         self.transactions, self._loading = self._loading.transactions, StoredTransactions()
-        self.open = {key: None for key, each in self.transactions.items() if each.state is ONGOING}
-        self.to_complete = [each for each in self.transactions.values() if each.state in PREPARED]
+        self.open = {key: None for key, transaction in self.transactions.items() if transaction.state is ONGOING}
+        self.to_complete = [transaction for transaction in self.transactions.values() if transaction.state in PREPARED]
 
     def discard(self, key: str) -> Iterable[int]:
         self.transactions.pop(key, None)

@@ -48,13 +48,13 @@ def _seconds_since(at_ms: int) -> float:
 
 def polled_samples(polled: PolledNow, top: TopGroups, partitions_max: int) -> Iterator[tuple[Metric, Samples]]:
     """The series of single groups, with the names that those of a coordinator have."""
-    candidates = (Candidate(each.lag or 0, each.members or 0, each.group_id) for each in polled.groups.values())
-    chosen = [polled.groups[each] for each in top.choose(set(polled.groups), candidates, polled.at_ms)]
-    labels = {each.group_id: group_label(each.group_id) for each in chosen}
-    yield d.GROUP_STATE, [((labels[each.group_id], each.state), 1) for each in chosen]
-    yield d.GROUP_GENERATION, [((labels[each.group_id],), each.epoch) for each in chosen if each.epoch is not None]
-    yield d.GROUP_MEMBERS, [((labels[each.group_id],), each.members) for each in chosen if each.members is not None]
-    yield d.GROUP_LAG, [((labels[each.group_id],), each.lag) for each in chosen if each.lag is not None]
+    candidates = (Candidate(group.lag or 0, group.members or 0, group.group_id) for group in polled.groups.values())
+    chosen = [polled.groups[group_id] for group_id in top.choose(set(polled.groups), candidates, polled.at_ms)]
+    labels = {group.group_id: group_label(group.group_id) for group in chosen}
+    yield d.GROUP_STATE, [((labels[group.group_id], group.state), 1) for group in chosen]
+    yield d.GROUP_GENERATION, [((labels[group.group_id],), group.epoch) for group in chosen if group.epoch is not None]
+    yield d.GROUP_MEMBERS, [((labels[group.group_id],), group.members) for group in chosen if group.members is not None]
+    yield d.GROUP_LAG, [((labels[group.group_id],), group.lag) for group in chosen if group.lag is not None]
     yield from lag_samples(_lags(chosen, labels, partitions_max))
 
 

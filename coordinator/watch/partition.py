@@ -126,7 +126,7 @@ class PartitionWatch:
 
     @property
     def waiting(self) -> int:
-        return sum(self._streams[each].waiting for each in self._waiting)
+        return sum(self._streams[group_id].waiting for group_id in self._waiting)
 
     @property
     def groups(self) -> int:
@@ -191,12 +191,12 @@ class PartitionWatch:
         is_old = self._checkpoint_offset is None or now_ms - self._checkpoint_ms >= CHECKPOINT_MS
         if not self._changed and not self._unsaved and not (refresh and (is_moved or is_old)):
             return []
-        position.groups = [encode_group(self._streams[each].kept) for each in self._changed]
+        position.groups = [encode_group(self._streams[group_id].kept) for group_id in self._changed]
         self._changed_bytes += sum(map(len, position.groups))
         for group_id in self._changed:
             self._unsaved.pop(group_id, None)
         position.groups += self._checkpoint(end_offset, now_ms, is_old=is_old)
-        events = [self._record(each) for each in self._events]
+        events = [self._record(event) for event in self._events]
         self._events, self._changed, self._forgotten = [], {}, []
         self._saved = position.records, position.logs
         return [*events, position_record(self.partition, position, self._checkpoint_offset, now_ms)]
@@ -207,7 +207,7 @@ class PartitionWatch:
             if not is_old and self._changed_bytes < CHECKPOINT_BYTES:
                 return []
             self._began_offset, self._checkpoint_ms, self._changed_bytes = end_offset, now_ms, 0
-            self._unsaved = {each: None for each in self._streams if each not in self._changed}
+            self._unsaved = {stream: None for stream in self._streams if stream not in self._changed}
         found: list[bytes] = []
         size = 0
         while self._unsaved and size < SLICE_BYTES:
@@ -220,8 +220,8 @@ class PartitionWatch:
         return found
 
     def _position(self, records_to: int) -> int:
-        firsts = (self._streams[each].first_record for each in self._waiting)
-        return min([each for each in firsts if each is not None], default=records_to)
+        firsts = (self._streams[group_id].first_record for group_id in self._waiting)
+        return min([first for first in firsts if first is not None], default=records_to)
 
     def _log_positions(self, logs: Mapping[str, LogPosition]) -> dict[str, LogPosition]:
         firsts: dict[str, LineMark] = {}
@@ -231,7 +231,7 @@ class PartitionWatch:
         found = dict(logs)
         for log, chunks in list(self._chunks.items()):
             first = firsts.get(log)
-            left = [] if first is None else [each for each in chunks if each.last >= first]
+            left = [] if first is None else [chunk for chunk in chunks if chunk.last >= first]
             if left:
                 self._chunks[log] = left
                 before = left[0].before

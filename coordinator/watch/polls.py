@@ -42,7 +42,11 @@ class GroupNow(msgspec.Struct, frozen=True):
 
     @classmethod
     def of(cls, group: PresentGroup, *, names_partitions: bool) -> Self:
-        partitions = [(each.topic, each.partition, each.lag) for each in group.partitions if each.lag is not None]
+        partitions = [
+            (partition.topic, partition.partition, partition.lag)
+            for partition in group.partitions
+            if partition.lag is not None
+        ]
         return cls(
             group.group_id,
             group.state,

@@ -99,10 +99,10 @@ class Restored:
         """Raises PositionError."""
         position, _ = read_position(value)
         try:
-            found = [decode_group(each) for each in position.groups]
+            found = [decode_group(group) for group in position.groups]
         except (msgspec.MsgspecError, KeyError, ValueError) as problem:
             raise PositionError(f"what a watcher kept of a group cannot be read: {problem}") from None
-        self.groups.update((each.group_id, each) for each in found)
+        self.groups.update((kept_group.group_id, kept_group) for kept_group in found)
         for group_id in position.forgotten:
             self.groups.pop(group_id, None)
         self.position = position

@@ -60,7 +60,7 @@ class Wanted(Container[str]):
 
     def __init__(self, patterns: Sequence[str]) -> None:
         self._matches = lru_cache(PATTERNS_REMEMBERED)(
-            lambda group_id: any(fnmatchcase(group_id, each) for each in patterns)
+            lambda group_id: any(fnmatchcase(group_id, pattern) for pattern in patterns)
         )
 
     def __contains__(self, group_id: object) -> bool:
@@ -252,8 +252,8 @@ class Logs:
         return found
 
     def close(self) -> None:
-        for each in self._followers.values():
-            each.close()
+        for follower in self._followers.values():
+            follower.close()
 
 
 def _named(path: str) -> Iterator[Path]:
@@ -265,7 +265,7 @@ def _named(path: str) -> Iterator[Path]:
         yield plain
         return
     else:
-        paths = sorted(Path(os.path.abspath(each)) for each in glob.glob(path, recursive=True))
+        paths = sorted(Path(os.path.abspath(name)) for name in glob.glob(path, recursive=True))
     names = {str(each) for each in paths}
     for each in paths:
         if not any(other != str(each) and _is_part(str(each), other) for other in names):
@@ -281,10 +281,13 @@ def _first_positions(found: Found) -> dict[str, LogPosition]:
 
     A log that a partition has no position of is read from its begin: it had not got there.
     """
-    positions = [each.position for each, _, _ in found.values() if each.position is not None]
+    positions = [restored.position for restored, _, _ in found.values() if restored.position is not None]
     if len(positions) < len(found):
         return {}
     first: dict[str, LogPosition] = {}
-    for log in set.intersection(*(set(each.logs) for each in positions)) if positions else ():
-        first[log] = min((each.logs[log] for each in positions), key=lambda each: (each.mark, each.offset))
+    for log in set.intersection(*(set(position.logs) for position in positions)) if positions else ():
+        first[log] = min(
+            (position.logs[log] for position in positions),
+            key=lambda log_position: (log_position.mark, log_position.offset),
+        )
     return first

@@ -53,7 +53,7 @@ def restored(topic: AuditTopic, partitions: Sequence[int]) -> dict[int, tuple[Re
         PositionError: a later version wrote it.
     """
     starts, ends = topic.offsets(partitions, EARLIEST), topic.offsets(partitions, LATEST)
-    return {each: _restored(topic, each, starts[each], ends[each]) for each in partitions}
+    return {partition: _restored(topic, partition, starts[partition], ends[partition]) for partition in partitions}
 
 
 def _restored(topic: AuditTopic, partition: int, start: int, end: int) -> tuple[Restored, int | None, int]:
@@ -62,15 +62,15 @@ def _restored(topic: AuditTopic, partition: int, start: int, end: int) -> tuple[
     while start < end:
         first = max(start, end - back)
         last = list(topic.records({partition: first}, lambda key: True))
-        positions = [each for each in last if each.is_position]
+        positions = [record for record in last if record.is_position]
         if positions:
             _, checkpoint = read_position(positions[-1].value)
             from_offset = positions[-1].offset if checkpoint is None else max(start, checkpoint)
-            for each in topic.records({partition: from_offset}, _no_key):
-                if each.is_position:
-                    found.put(each.value)
+            for record in topic.records({partition: from_offset}, _no_key):
+                if record.is_position:
+                    found.put(record.value)
             return found, checkpoint, end
-        if first == start and all(each.is_of_watcher for each in last):
+        if first == start and all(record.is_of_watcher for record in last):
             break  # none has got so far as to write a position
         if first == start or back > LOOKED_BACK_MAX:
             raise PositionError(

@@ -60,14 +60,14 @@ class TopicSink:
             self._producer = self._fenced_producer() or self._producer_of(None, self._connection(self._server.address))
             self._find_leaders()
             self._sequences = dict.fromkeys(self._leaders, 0)
-            self.append({each: [begun_record(now_ms())] for each in self._leaders})
+            self.append({leader: [begun_record(now_ms())] for leader in self._leaders})
         except BaseException:
             self.close()
             raise
 
     def begin(self, ends: Mapping[int, int]) -> None:
         """`ends`: the offset after all that was restored, of each partition. Raises SinkError."""
-        other = [each for each, end in ends.items() if self._ends.get(each) != end]
+        other = [partition for partition, end in ends.items() if self._ends.get(partition) != end]
         if other:
             raise SinkError(f"somebody else writes to {self._name}-{other[0]}")
 
@@ -136,16 +136,25 @@ class TopicSink:
         """Send what is left, and take out of it what is there; return why something is not."""
         problem = None
         try:
-            if any(each not in self._leaders for each in left):
+            if any(partition not in self._leaders for partition in left):
                 self._find_leaders()
-            for address in sorted({self._leaders[each] for each in left}):
-                own = [each for each in left if self._leaders[each] == address]
-                data = [PartitionProduceData(index=each, records=left[each]) for each in own]
+            for address in sorted({self._leaders[partition] for partition in left}):
+                own = [partition for partition in left if self._leaders[partition] == address]
+                data = [PartitionProduceData(index=partition, records=left[partition]) for partition in own]
                 topic = TopicProduceData(name=self._name, partition_data=data)
                 request = ProduceRequest(acks=ACKS_OF_ALL, timeout_ms=TIMEOUT_MS, topic_data=[topic])
                 answer = self._connection(address).send_latest(request, PRODUCE_VERSION_MAX)
-                for each in answer.responses[0].partition_responses:
-                    problem = self._take(each.index, each.error_code, each.base_offset, left, counts) or problem
+                for partition_response in answer.responses[0].partition_responses:
+                    problem = (
+                        self._take(
+                            partition_response.index,
+                            partition_response.error_code,
+                            partition_response.base_offset,
+                            left,
+                            counts,
+                        )
+                        or problem
+                    )
         except ErrorAnswer:
             raise
         except ClientError as lost:
@@ -179,9 +188,11 @@ class TopicSink:
         (topic,) = answer.topics
         if topic.error_code not in TRANSIENT:
             raise_for_error(topic.error_code, f"cannot find the leaders of {self._name}")
-        addresses = {each.node_id: f"{each.host}:{each.port}" for each in answer.brokers}
+        addresses = {broker.node_id: f"{broker.host}:{broker.port}" for broker in answer.brokers}
         self._leaders = {
-            each.partition_index: addresses[each.leader_id] for each in topic.partitions if each.leader_id in addresses
+            partition.partition_index: addresses[partition.leader_id]
+            for partition in topic.partitions
+            if partition.leader_id in addresses
         }
         if len(addresses) == 1:
             self._leaders = dict.fromkeys(self._leaders, self._server.address)

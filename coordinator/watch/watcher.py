@@ -117,10 +117,12 @@ class Watcher:
         """`records` None: they may not be read. `starts`: the offset from which they are, of each partition."""
         self._sink, self._records, self._clock = sink, records, clock
         self._name_of = name_of
-        self._sources = [_LogSource(each) for each in logs]
+        self._sources = [_LogSource(log) for log in logs]
         self._positions = dict(starts)
         has_records = records is not None
-        self.partitions = [PartitionWatch(each, name_of, has_records=has_records) for each in range(partition_count)]
+        self.partitions = [
+            PartitionWatch(number, name_of, has_records=has_records) for number in range(partition_count)
+        ]
         self._refreshed_at, self._begun = float("-inf"), set[str]()
         self._to_come, self._looked_at = logs_to_come, float("-inf")
         self._polls = polls
@@ -134,11 +136,11 @@ class Watcher:
 
     @property
     def waiting(self) -> int:
-        return sum(each.waiting for each in self.partitions)
+        return sum(partition.waiting for partition in self.partitions)
 
     @property
     def groups(self) -> int:
-        return sum(each.groups for each in self.partitions)
+        return sum(partition.groups for partition in self.partitions)
 
     def step(self) -> None:
         """Read what there is, tell what is due, append it. Raises as `Sink.append`."""
@@ -154,7 +156,7 @@ class Watcher:
 
     def _is_refresh_due(self) -> bool:
         """Now and then, and when a log is read for the first time: its files are counted from there on."""
-        now, begun = self._clock(), {each.log.name for each in self._sources if each.log.position is not None}
+        now, begun = self._clock(), {source.log.name for source in self._sources if source.log.position is not None}
         if begun == self._begun and now - self._refreshed_at < REFRESH_SECONDS:
             return False
         self._refreshed_at, self._begun = now, begun
@@ -232,11 +234,17 @@ class Watcher:
     def _furthest_behind(self) -> object:
         """The source that holds the others up, if one is behind: what is not current, with the oldest newest time."""
         behind = [
-            (each.newest_ms or 0, number, each) for number, each in enumerate(self._sources) if not each.current_at
+            (source.newest_ms or 0, number, source)
+            for number, source in enumerate(self._sources)
+            if not source.current_at
         ]
         found: list[tuple[int, int, object]] = list(behind)
         if self._records is not None:
-            newest = [each.newest_ms or 0 for each in self.partitions if each.partition not in self._records.current_at]
+            newest = [
+                partition.newest_ms or 0
+                for partition in self.partitions
+                if partition.partition not in self._records.current_at
+            ]
             if newest:
                 found.append((min(newest), -1, self._records))
         return min(found)[2] if found else self
@@ -268,25 +276,26 @@ class Watcher:
             if not _is_beyond(waiting, now, current_at, partition.newest_ms):
                 return False
         return all(
-            each.log.name == log or _is_beyond(waiting, now, each.current_at, each.newest_ms) for each in self._sources
+            source.log.name == log or _is_beyond(waiting, now, source.current_at, source.newest_ms)
+            for source in self._sources
         )
 
     def _append(self, *, refresh: bool) -> None:
-        logs = {each.log.name: at for each in self._sources if (at := each.log.position) is not None}
+        logs = {source.log.name: at for source in self._sources if (at := source.log.position) is not None}
         at_ms = now_ms()
         batches = {}
-        for each in self.partitions:
-            number = each.partition
+        for partition in self.partitions:
+            number = partition.partition
             end = self._sink.end_offset(number)
-            found = each.take(self._positions.get(number, -1), logs, end, at_ms, refresh=refresh)
+            found = partition.take(self._positions.get(number, -1), logs, end, at_ms, refresh=refresh)
             if found:
                 batches[number] = found
         if batches:
             self._sink.append(batches)
             self.counted.batches += len(batches)
-        for each in self.partitions:
-            if each.needed_from is not None:
-                self._sink.retain(each.partition, each.needed_from)
+        for partition in self.partitions:
+            if partition.needed_from is not None:
+                self._sink.retain(partition.partition, partition.needed_from)
 
 
 def _is_beyond(waiting: Waiting, now: float, current_at: float | None, newest_ms: int | None) -> bool:

@@ -52,7 +52,7 @@ def cooperative_assignor(scene: Scene) -> None:
     assert not taken, f"taken from a member that keeps them: {sorted(taken)}"
     all_read(scene, one, two)
     if scene.audited:
-        moved = [each.partitions_moved for each in scene.history().generations]
+        moved = [generation.partitions_moved for generation in scene.history().generations]
         assert sum(each or 0 for each in moved) == 3, moved
     check(scene, 5)
     one.leave()

@@ -65,7 +65,7 @@ def check(scene: Scene, rebalances_max: int, members: Iterable[Member] = ()) -> 
     if scene.audited:
         # Of group epochs those count that have a target: each of several joins raises the epoch (KIP-848).
         told = scene.history().generations
-        generations = sum(not each.is_epoch or each.generation_started_ms is not None for each in told)
+        generations = sum(not line.is_epoch or line.generation_started_ms is not None for line in told)
         assert generations <= 2 * rebalances_max + 2, f"{generations} generations, {rebalances_max} are needed"
 
 

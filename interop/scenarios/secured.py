@@ -50,7 +50,7 @@ def _wait_for_error(member: Member, words: Sequence[str]) -> None:
 
     def is_told() -> bool:
         failures = member.latest().of_kind("failed")
-        texts = [f"{each['error']} {each['message']}".lower() for each in failures]
+        texts = [f"{failure['error']} {failure['message']}".lower() for failure in failures]
         return any(word in text for text in texts for word in words)
 
     try:
@@ -93,7 +93,7 @@ def _told_refusals(member: Member) -> set[str]:
     Without what differs from play to play: numbers and what contains them, such as addresses, client ids and times.
     """
     failures = member.latest().of_kind("failed")
-    texts = [f"{each['error']}: {each['message']}" for each in failures] + member.driver.errors().splitlines()
+    texts = [f"{failure['error']}: {failure['message']}" for failure in failures] + member.driver.errors().splitlines()
     told = {" ".join(VARYING.sub("N", text).split()) for text in texts}
     return {text for text in told if REFUSED.search(text) and "DeprecationWarning" not in text}
 

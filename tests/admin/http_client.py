@@ -51,13 +51,15 @@ class Scrape:
 
     def value(self, name: str, **labels: str) -> float:
         """The sum of all samples with this name and these labels; KeyError when there is none."""
-        found = [each.value for each in self.samples if each.name == name and labels.items() <= each.labels.items()]
+        found = [
+            sample.value for sample in self.samples if sample.name == name and labels.items() <= sample.labels.items()
+        ]
         if not found:
             raise KeyError((name, labels))
         return sum(found)
 
     def labels(self, name: str, label: str) -> set[str]:
-        return {each.labels[label] for each in self.samples if each.name == name}
+        return {sample.labels[label] for sample in self.samples if sample.name == name}
 
 
 def with_node(folder: Path, questions: Callable[[Node], Any], settings: Mapping[str, str] | None = None) -> Any:

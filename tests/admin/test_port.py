@@ -191,15 +191,15 @@ def test_requests_that_take_long_go_before_a_new_one(tmp_path, monkeypatch):
 
     def questions(node):
         scrapes = [connect(node.admin) for _ in range(4)]
-        for each in scrapes:
-            each.sendall(b"GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        for scrape in scrapes:
+            scrape.sendall(b"GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n")
         wait_for(lambda: started, 10, "the scrape to begin")
         assert get(node.admin, "/healthz").status == 200
         held.set()
-        closed = [is_closed(each) for each in scrapes]
+        closed = [is_closed(scrape) for scrape in scrapes]
         assert closed == [True, False, False, False]
-        for each in scrapes:
-            each.close()
+        for scrape in scrapes:
+            scrape.close()
 
     with_node(tmp_path, questions)
 

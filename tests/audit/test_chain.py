@@ -82,7 +82,7 @@ def test_an_event_that_was_moved_is_found_where_it_is(kept):
 
 def test_an_event_without_a_hash_is_none_of_the_chain(kept):
     offset, (key, value, headers) = kept[5]
-    kept[5] = offset, (key, value, tuple(each for each in headers if each[0] != HEADER))
+    kept[5] = offset, (key, value, tuple(header for header in headers if header[0] != HEADER))
     broken = verify(kept).broken
     assert broken is not None
     assert broken.offset == 5

@@ -198,7 +198,7 @@ def test_groups_are_written_in_slices_between_which_others_have_their_turn(sim):
         turns.append(len(sim.snapshots()) - before)
         sim.create(f"late-{len(turns)}")
     assert turns == [150, 150, 100]
-    assert [each.checkpoint_offset is not None for each in sim.snapshots()] == [False] * 399 + [True]
+    assert [snapshot.checkpoint_offset is not None for snapshot in sim.snapshots()] == [False] * 399 + [True]
 
 
 def test_groups_that_are_gone_meanwhile_are_passed_over(sim):
@@ -228,7 +228,7 @@ def test_a_checkpoint_of_groups_that_are_all_gone_is_made_when_there_is_one_agai
         sim.queue_events(group_id, removed)
     sim.coordinator.drain(sim.now_ms)
     sim.advance(10)
-    assert all(each.checkpoint_offset is None for each in sim.snapshots())
+    assert all(snapshot.checkpoint_offset is None for snapshot in sim.snapshots())
     sim.commit()
     sim.advance(1)
     assert sim.snapshots()[-1].checkpoint_offset is not None
@@ -309,7 +309,7 @@ def test_an_idle_group_is_written_in_every_half_of_the_retention():
     for _ in range(3):
         sim.advance(SNAPSHOT_INTERVAL_MS_MAX)
         sim.restart()
-    times = [sim.audited()[0].time_ms, *(each.time_ms for each in sim.snapshots())]
+    times = [sim.audited()[0].time_ms, *(snapshot.time_ms for snapshot in sim.snapshots())]
     assert len(times) == 4
     assert all(later - earlier <= SNAPSHOT_INTERVAL_MS_MAX for earlier, later in pairwise(times))
     assert sim.now_ms - times[-1] <= SNAPSHOT_INTERVAL_MS_MAX

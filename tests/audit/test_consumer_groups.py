@@ -43,7 +43,7 @@ def last(world: World, kind: type[Event]) -> Event:
 
 def named_by(triggers: list[schema.Trigger]) -> list[str]:
     """The member ids of triggers that all have a member."""
-    return [each.member.member_id for each in triggers if each.member is not None]
+    return [trigger.member.member_id for trigger in triggers if trigger.member is not None]
 
 
 def kinds_since(world: World, act: Callable[[], object]) -> list[str]:
@@ -65,7 +65,7 @@ def test_a_first_member_is_a_whole_generation(world):
     assert created.group_type == "consumer"
     started = last(world, schema.GenerationStarted)
     assert (started.generation_id, started.protocol_name, started.leader) == (2, "uniform", "")
-    assert [each.cause for each in started.triggers] == [Cause.NEW_MEMBER]
+    assert [trigger.cause for trigger in started.triggers] == [Cause.NEW_MEMBER]
     assert last(world, schema.MemberReconciled).gained == {"t": [0, 1, 2]}
 
 
@@ -75,7 +75,7 @@ def test_a_reconciliation_tells_who_gives_up_what_and_who_waits_for_it(world):
     world.enter("b")
     waiting = last(world, schema.MemberReconciled)
     assert (waiting.member.member_id, waiting.member_state) == ("b", "UNRELEASED_PARTITIONS")
-    assert [(each.member.member_id, each.partitions) for each in waiting.waits_for] == [("a", {"t": [2]})]
+    assert [(wait.member.member_id, wait.partitions) for wait in waiting.waits_for] == [("a", {"t": [2]})]
     world.advance(200)
     world.beat("a", 2)
     asked = last(world, schema.MemberReconciled)
@@ -182,7 +182,7 @@ def test_the_last_member_that_leaves_empties_the_group(world):
     world.depart("a")
     emptied = last(world, schema.GroupEmptied)
     assert (emptied.generation_id, emptied.state) == (3, "Empty")
-    assert [each.cause for each in emptied.triggers] == [Cause.MEMBER_LEFT]
+    assert [trigger.cause for trigger in emptied.triggers] == [Cause.MEMBER_LEFT]
 
 
 def test_an_empty_classic_group_is_converted(world):
@@ -203,7 +203,7 @@ def test_each_event_begins_in_the_state_that_the_one_before_left(world):
     events = world.audited()
     for before, after in pairwise(events):
         assert (after.state_before, after.generation_id_before) == (before.state, before.generation_id), after
-    assert {each.state for each in events} == {"Empty", "Assigning", "Reconciling", "Stable"}
+    assert {event.state for event in events} == {"Empty", "Assigning", "Reconciling", "Stable"}
 
 
 def test_a_group_that_became_a_classic_one_is_loaded_as_it_was_stored(world):
@@ -363,7 +363,7 @@ def test_a_conversion_names_the_software_of_the_members_that_came_along():
     world.enter("a")
     world.depart("a")
     assert [
-        [(each.member.member_id, each.member.client_software_name) for each in converted.members]
+        [(member.member.member_id, member.member.client_software_name) for member in converted.members]
         for converted in told(world, schema.GroupConverted)
     ] == [[(joined.member_id, "librdkafka")], [(joined.member_id, "librdkafka")]]
 
@@ -398,6 +398,6 @@ def test_a_static_member_that_returns_with_other_topics_is_the_first_trigger(wor
     world.depart("a", -2, "i")
     world.enter("b", "u", instance_id="i")
     started = last(world, schema.RebalanceStarted)
-    assert [each.cause for each in started.triggers] == [Cause.STATIC_REPLACED, Cause.METADATA_CHANGED]
+    assert [trigger.cause for trigger in started.triggers] == [Cause.STATIC_REPLACED, Cause.METADATA_CHANGED]
     assert named_by(started.triggers) == ["b", "b"]
     assert started.cause is Cause.STATIC_REPLACED

@@ -101,7 +101,7 @@ def last(sim: Simulation, kind: type[Event]) -> Event:
 
 
 def causes(triggers: list[schema.Trigger]) -> list[tuple[Cause, str]]:
-    return [(each.cause, each.member.member_id if each.member is not None else "") for each in triggers]
+    return [(trigger.cause, trigger.member.member_id if trigger.member is not None else "") for trigger in triggers]
 
 
 # ---- members that go
@@ -190,7 +190,7 @@ def test_all_triggers_are_told_in_order(sim, pair):
     generation = last(sim, schema.GenerationStarted)
     c = next(member_id for member_id in sim.group.members if member_id != a)
     assert causes(generation.triggers) == [(Cause.MEMBER_LEFT, b), (Cause.NEW_MEMBER, c)]
-    assert [each.reason for each in generation.triggers] == ["bye", "new here"]
+    assert [trigger.reason for trigger in generation.triggers] == ["bye", "new here"]
     assert generation.slowest_member is not None
     assert (generation.slowest_member.member_id, generation.slowest_join_ms) == (a, 2_000)
 
@@ -471,7 +471,7 @@ def test_a_member_that_commits_a_smaller_offset_leaves_a_trace_once_a_minute(sim
     assert reset.member is not None
     assert (reset.member.member_id, reset.partitions) == (pair[0], {"t": [[0, 41, 7]]})
     history = GroupHistory.of(GROUP_ID, sim.audited())
-    (told,) = [each.text for each in notes(history) if " back: " in each.text]
+    (told,) = [note.text for note in notes(history) if " back: " in note.text]
     assert told.endswith(" set 1 committed offset back: t-0 from 41 to 7")
     sim.commit(pair[0], generation_id=2, offset=3)
     assert sim.kinds().count("offsets.reset") == 1
@@ -509,7 +509,7 @@ def test_who_committed_in_a_transaction_is_not_known_after_a_restart(sim):
     reset = last(sim, schema.OffsetsReset)
     assert (reset.requested_by, reset.member) == (schema.Requester("", ""), None)
     assert reset.partitions == {"t": [[0, 40, 6]]}
-    (told,) = [each.text for each in notes(GroupHistory.of(GROUP_ID, sim.audited())) if " back: " in each.text]
+    (told,) = [note.text for note in notes(GroupHistory.of(GROUP_ID, sim.audited())) if " back: " in note.text]
     assert told == "a transaction set 1 committed offset back: t-0 from 40 to 6"
 
 
@@ -536,7 +536,7 @@ def test_a_delete_that_is_refused_is_told(sim, pair):
     sim.delete_group()
     refused = last(sim, schema.RequestRejected)
     assert (refused.api, refused.error, refused.member.client_id) == ("DeleteGroups", "NON_EMPTY_GROUP", "admin")
-    told = [each.text for each in notes(GroupHistory.of(GROUP_ID, sim.audited()))]
+    told = [note.text for note in notes(GroupHistory.of(GROUP_ID, sim.audited()))]
     assert "admin (127.0.0.1) asked to delete the group, and was refused: it has members" in told
 
 
@@ -568,7 +568,7 @@ def test_partitions_with_groups_are_told_of_the_coordinator_too():
     server.coordinator.report(paused)
     server.coordinator.drain(server.now_ms)
     told = [[record for record in server.replay_audit(partition) if record[0] is None] for partition in range(3)]
-    assert [len(each) for each in told] == [1, 1, 0]
+    assert [len(line) for line in told] == [1, 1, 0]
     (first,), (second,), _ = told
     assert schema.decode_coordinator_event(second[1]).until_ms == 5
     assert first == second, "one event, with one ce_id"

@@ -66,7 +66,7 @@ def test_an_assignment_is_compared_with_what_was_owned(loaded, generations):
             moved += sum(last_owner.get(partition, member_id) != member_id for partition in now - before)
             assigned, unowned = assigned + len(now), unowned + len(now - claimed)
             changes = assign(state, member_id, now, claimed)
-            assert [list(each.items()) for each in changes] == [
+            assert [list(change.items()) for change in changes] == [
                 naive(now - before),
                 naive(before - now),
                 naive(now & before),

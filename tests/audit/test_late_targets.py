@@ -80,7 +80,7 @@ def test_a_group_that_was_emptied_has_the_triggers_of_the_target_that_was_comput
     world.enter("a")
     world.depart("a")
     emptied = last(world, schema.GroupEmptied)
-    assert [each.cause for each in emptied.triggers] == [Cause.NEW_MEMBER, Cause.MEMBER_LEFT]
+    assert [trigger.cause for trigger in emptied.triggers] == [Cause.NEW_MEMBER, Cause.MEMBER_LEFT]
     world.enter("b")
     targets.finish()
     late = last(world, schema.GenerationStarted)
@@ -121,7 +121,7 @@ def test_a_conversion_gives_up_the_target_that_was_computed(monkeypatch):
     assert (started.state, started.cause) == ("PreparingRebalance", Cause.MEMBER_LEFT)
     targets.finish()
     assert not told(world, schema.GenerationStarted)[1:]
-    assert Cause.NEW_MEMBER in {each.cause for each in started.triggers}
+    assert Cause.NEW_MEMBER in {trigger.cause for trigger in started.triggers}
 
 
 def test_after_a_restart_the_next_request_asks_again(world, targets):
@@ -134,4 +134,4 @@ def test_after_a_restart_the_next_request_asks_again(world, targets):
     world.beat("a", 1)
     again.finish()
     events = world.audited()[before:]
-    assert [each.target_epoch for each in events if isinstance(each, schema.GenerationStarted)] == [3]
+    assert [event.target_epoch for event in events if isinstance(event, schema.GenerationStarted)] == [3]

@@ -106,7 +106,7 @@ def test_very_many_and_very_long_assignors_are_cut(sim):
     sim.join("a", protocols=("range",))
     sim.join("b", protocols=tuple("x" * 30_000 + str(each) for each in range(50)))
     (event,) = rejected(sim)
-    assert [len(each) for each in event.protocols] == [REASON_CHARACTERS_MAX] * schema.PROTOCOLS_NAMED_MAX
+    assert [len(protocol) for protocol in event.protocols] == [REASON_CHARACTERS_MAX] * schema.PROTOCOLS_NAMED_MAX
 
 
 def test_deleted_offsets_are_told_with_what_they_were(sim):
@@ -141,11 +141,11 @@ def test_of_very_many_assignors_of_a_group_some_are_searched(sim, monkeypatch):
 
 def expire(sim: Simulation, member_id: str) -> None:
     """The others send heartbeats, and rejoin, until this one is removed."""
-    others = [each for each in sim.group.members if each != member_id]
+    others = [member for member in sim.group.members if member != member_id]
     while member_id in sim.group.members:
         sim.advance(1_000)
-        for each in others:
-            sim.heartbeat(each)
+        for other in others:
+            sim.heartbeat(other)
 
 
 def test_a_removed_member_that_asks_again_is_told_of_once(sim):

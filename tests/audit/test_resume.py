@@ -162,7 +162,7 @@ def test_a_replacement_that_was_audited_and_not_stored_is_void(sim, static_id):
     stable_seq = sim.audited()[-1].seq
     (loaded,) = crash_between_appends(sim, lambda: replace_static(sim))
     assert loaded.void_from_seq == stable_seq + 1
-    assert [each.member.member_id for each in loaded.members] == [static_id]
+    assert [member.member.member_id for member in loaded.members] == [static_id]
     assert after_restart(sim) == []
 
 

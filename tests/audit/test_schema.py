@@ -64,9 +64,9 @@ def test_every_kind_is_a_flat_object_that_names_its_kind(event_class):
 
 def test_there_is_no_event_that_is_not_among_the_kinds():
     assert set(schema.AuditEvent.__subclasses__()) == set(KINDS)
-    kinds = [kind_of(each) for each in KINDS]
+    kinds = [kind_of(kind) for kind in KINDS]
     assert len(set(kinds)) == len(kinds)
-    assert all(each.count(".") == 1 and each == each.lower() for each in kinds)
+    assert all(kind.count(".") == 1 and kind == kind.lower() for kind in kinds)
 
 
 KINDS_OF_ALL: list[Any] = [*KINDS, *COORDINATOR_KINDS]
@@ -77,7 +77,7 @@ def test_the_json_schema_covers_every_kind_and_every_field():
     definitions = document["$defs"]
     mapping = document["discriminator"]["mapping"]
     assert document["discriminator"]["propertyName"] == "kind"
-    assert mapping.keys() == {kind_of(each) for each in KINDS_OF_ALL}
+    assert mapping.keys() == {kind_of(kind) for kind in KINDS_OF_ALL}
     for event_class in KINDS_OF_ALL:
         definition = definitions[mapping[kind_of(event_class)].rpartition("/")[2]]
         fields = {field.name for field in msgspec.structs.fields(event_class)}

@@ -146,7 +146,7 @@ def test_a_log_waits_until_the_cleaner_has_put_its_segment_in_place(tmp_path: Pa
     swap.write_bytes(b"")
     monkeypatch.setattr("coordinator.backup.copying.time.sleep", lambda seconds: swap.unlink(missing_ok=True))
     manifest = backed_up([data], tmp_path / "backup")
-    assert not any(each.path.endswith(".swap") for each in manifest.files)
+    assert not any(file.path.endswith(".swap") for file in manifest.files)
 
 
 def test_a_topic_that_is_deleted_meanwhile_is_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
@@ -157,7 +157,7 @@ def test_a_topic_that_is_deleted_meanwhile_is_left_out(tmp_path: Path, monkeypat
 
     during_copy(monkeypatch, LOG, delete)
     manifest = backed_up([data], tmp_path / "backup")
-    assert not any(TOPIC in each.path for each in manifest.files)
+    assert not any(TOPIC in file.path for file in manifest.files)
     assert not (tmp_path / "backup/0" / f"{TOPIC}-0").exists()
 
 

@@ -106,7 +106,9 @@ def question(row: Row) -> list[MemberSubscription]:
     if row.moment == "first":
         return members
     before = ours(row, members)()
-    return [replace(each, owned_partitions=before[each.member_id], generation_id=GENERATION) for each in members[1:]]
+    return [
+        replace(member, owned_partitions=before[member.member_id], generation_id=GENERATION) for member in members[1:]
+    ]
 
 
 def ours(row: Row, members: Sequence[MemberSubscription]) -> Callable[[], dict[str, dict[str, list[int]]]]:
@@ -118,11 +120,11 @@ def kafka_python(row: Row, members: Iterable[MemberSubscription]) -> Callable[[]
     assignor = KAFKA_PYTHON[row.assignor]()
     joined = [
         SimpleNamespace(
-            member_id=each.member_id,
+            member_id=member.member_id,
             group_instance_id=None,
-            metadata=ConsumerProtocolSubscription.decode(encode_subscription(ASSIGNORS[row.assignor], each)),
+            metadata=ConsumerProtocolSubscription.decode(encode_subscription(ASSIGNORS[row.assignor], member)),
         )
-        for each in members
+        for member in members
     ]
     return lambda: assignor.assign(Cluster(), joined)
 

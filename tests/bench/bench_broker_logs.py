@@ -42,7 +42,7 @@ for note in found.notes:
 
 def pools() -> tuple[list[str], list[str]]:
     """Lines of coordinators, and others, without their times. Those of the case with forged lines are left out."""
-    hostile = {group for each in recordings() if "names" in each.case for group in each.groups}
+    hostile = {group for recording in recordings() if "names" in recording.case for group in recording.groups}
     lines = [line for version in VERSIONS for line in whole_runs()[version].decode().split("\n")]
     whole = [line for line in lines if LINE.fullmatch(line) and not any(each in line for each in (*hostile, "victim"))]
     own = [line[STAMP_CHARS:] for line in whole if OF_COORDINATORS.search(line)]

@@ -93,7 +93,7 @@ class Bench:
     def latencies(self, what: str, kafka: Sequence[Result], front: Sequence[Result], name: str) -> None:
         for quantile in ("p50", "p99"):
             own, through = (
-                statistics.median(each.latency_ms(name, quantile) for each in results) for results in (kafka, front)
+                statistics.median(result.latency_ms(name, quantile) for result in results) for results in (kafka, front)
             )
             self.compare(f"{what}, {quantile}", own, through, "ms")
 
@@ -117,7 +117,7 @@ def node_us(result: Result, count: int) -> float:
 
 
 def median(results: Iterable[Result], figure: Callable[[Result], float]) -> float:
-    return statistics.median(figure(each) for each in results)
+    return statistics.median(figure(result) for result in results)
 
 
 def joins(bench: Bench, nodes: RunningNodes) -> None:

@@ -72,9 +72,9 @@ def question(row: Row) -> Question:
         return asked
     before = ASSIGNORS[row.assignor].assign(*asked)
     left = [
-        msgspec.structs.replace(each, target=before[each.member_id])
-        for each in members
-        if each.member_id != "consumer-0000"
+        msgspec.structs.replace(member, target=before[member.member_id])
+        for member in members
+        if member.member_id != "consumer-0000"
     ]
     return asked._replace(members=left)
 

@@ -70,7 +70,7 @@ def chosen(variable: str, known: Iterable[str]) -> list[str]:
     for each in wanted:
         if each not in names:
             sys.exit(f"{variable}: {each} is none of {', '.join(names)}")
-    return [each for each in names if each in wanted] if wanted else names
+    return [name for name in names if name in wanted] if wanted else names
 
 
 def cores() -> tuple[int, int]:
@@ -97,7 +97,7 @@ class Comparison:
                 self._figure(load, target)
 
     def medians(self, load: Load) -> dict[str, float]:
-        asked = [each for each in self._targets if self._asks(load, each)]
+        asked = [target for target in self._targets if self._asks(load, target)]
         if not load.only_ours:
             self.warm_up(load)
         figures: dict[str, list[float]] = {target.name: [] for target in asked}
@@ -186,7 +186,7 @@ def markdown(cells: Iterable[str]) -> str:
 
 
 def print_loads(loads: Sequence[Load], figures: Figures) -> None:
-    servers = list(dict.fromkeys(name for each in figures.values() for name in each))
+    servers = list(dict.fromkeys(name for figure in figures.values() for name in figure))
     others = [name for name in servers if name != OURS]
     header = ["load", *servers, *(f"ours / {name}" for name in others), "target", "met"]
     print(f"\n{markdown(header)}\n|{'---|' * len(header)}")

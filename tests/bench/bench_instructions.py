@@ -228,7 +228,7 @@ def changes_of_consumers(
 
 def consumer_requests(client: WireClient) -> Requests:
     """Those of the new group protocol, if the server has it."""
-    apis = {each.api_key for each in client.request(ApiVersionsRequest(), 0).api_keys}
+    apis = {api_key.api_key for api_key in client.request(ApiVersionsRequest(), 0).api_keys}
     if ConsumerGroupHeartbeatRequest.API_KEY not in apis:
         return {}
     heartbeat = steady_consumer(client)

@@ -306,7 +306,7 @@ class BusyBroker(ScriptedBroker):
         with self.grown:
             while True:
                 answer = super()._fetch(request)
-                size = sum(len(each.records or b"") for each in answer.responses[0].partitions)
+                size = sum(len(partition.records or b"") for partition in answer.responses[0].partitions)
                 if size >= request.min_bytes or not self.grown.wait(max(0.0, deadline - time.monotonic())):
                     return answer
 
@@ -314,7 +314,7 @@ class BusyBroker(ScriptedBroker):
 def busy_broker() -> None:
     """Serve PARTITIONS partitions that grow by RATE commits a second, each a batch, and by 100 generations."""
     logs = [GrowingLog() for _ in range(PARTITIONS)]
-    one_each = [build_batch([each], timestamp_ms=NOW_MS) for each in commits(1_000)]
+    one_each = [build_batch([commit], timestamp_ms=NOW_MS) for commit in commits(1_000)]
     groups = [build_batch([generation(group(each), 1)], timestamp_ms=NOW_MS) for each in range(FOLLOWED_GROUPS)]
     with BusyBroker(logs) as broker:
         print(broker.bootstrap, flush=True)
@@ -325,7 +325,7 @@ def busy_broker() -> None:
                 batches = [one_each[(each + index) % len(one_each)] for each in range(count)]
                 if index < 10:
                     batches.append(groups[(steps * 10 + index) % len(groups)])
-                chunk = b"".join(placed(each, log.end + at) for at, each in enumerate(batches))
+                chunk = b"".join(placed(batch, log.end + at) for at, batch in enumerate(batches))
                 log.append_chunk(chunk, log.end + len(batches))
             steps += 1
             with broker.grown:

@@ -59,7 +59,7 @@ def copies(events: int) -> Iterator[pa.Table]:
     per_batch = RECORDS_PER_BATCH // len(values)
     for first in range(0, max(1, events // len(values)), per_batch):
         own = (b'"group_id":"copy' + str(copy).encode() + b"-" for copy in range(first, first + per_batch))
-        found = [value.replace(b'"group_id":"', each) for each in own for value in values]
+        found = [value.replace(b'"group_id":"', partition) for partition in own for value in values]
         yield records(found, offset)
         offset += len(found)
 

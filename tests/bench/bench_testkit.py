@@ -271,7 +271,7 @@ def print_table(peers: Sequence[Peer], results: Results) -> None:
         mine = figures[OURS]
         cells = ["-" if figure is None else f"{figure:,.1f}" for figure in figures.values()]
         ratios = [figures[name] for name in others]
-        cells += ["-" if mine is None or each is None else f"{mine / each:.2g}" for each in ratios]
+        cells += ["-" if mine is None or ratio is None else f"{mine / ratio:.2g}" for ratio in ratios]
         print(f"| {' | '.join([row, *cells])} |")
     passed = [f"{len(TESTS) - len(results.failed[name])} of {len(TESTS)}" for name in names]
     print(f"| {' | '.join(['tests that passed in each round', *passed, *('-' for _ in others)])} |")

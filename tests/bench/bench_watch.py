@@ -47,7 +47,7 @@ LOGGER: Final = "(org.apache.kafka.coordinator.group.GroupMetadataManager)"
 
 def busy_broker(log_path: Path) -> None:
     logs = [GrowingLog() for _ in range(PARTITIONS)]
-    one_each = [build_batch([each], timestamp_ms=now_ms()) for each in commits(1_000)]
+    one_each = [build_batch([commit], timestamp_ms=now_ms()) for commit in commits(1_000)]
     with BusyBroker(logs) as broker, log_path.open("a") as log:
         print(broker.bootstrap, flush=True)
         began, steps, changes = time.monotonic(), 0, 0
@@ -62,7 +62,7 @@ def busy_broker(log_path: Path) -> None:
             for index, partition in enumerate(logs):
                 count = int(RATE * STEP_SECONDS) // PARTITIONS
                 batches = [one_each[(each + index) % len(one_each)] for each in range(count)] + of.get(index, [])
-                chunk = b"".join(placed(each, partition.end + at) for at, each in enumerate(batches))
+                chunk = b"".join(placed(batch, partition.end + at) for at, batch in enumerate(batches))
                 partition.append_chunk(chunk, partition.end + len(batches))
             for _ in range(int(LINES * STEP_SECONDS)):
                 log.write(f"[{clock()}] INFO [LocalLog partition=orders-3] Rolled new segment. (kafka.log.LocalLog)\n")

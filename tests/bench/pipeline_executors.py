@@ -59,5 +59,5 @@ def cpu_of_tree(pid: int) -> float:
         fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     except (FileNotFoundError, ProcessLookupError):
         return 0.0
-    own = sum(int(each) for each in fields[11:15]) / os.sysconf("SC_CLK_TCK")
+    own = sum(int(field) for field in fields[11:15]) / os.sysconf("SC_CLK_TCK")
     return own + sum(map(cpu_of_tree, forked_by(pid)))

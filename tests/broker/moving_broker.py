@@ -190,7 +190,7 @@ class CrashingDisks(CrashingFiles):
         for disk in {path.parts[1] for path in self._files} | set(self._histories):
             names = {path: content for path, content in self._files.items() if path.parts[1] == disk}
             history = self._histories.setdefault(disk, [{}])
-            if history[-1].keys() != names.keys() or any(history[-1][each] is not names[each] for each in names):
+            if history[-1].keys() != names.keys() or any(history[-1][name] is not names[name] for name in names):
                 history.append(names)
 
     def flush_directory(self, path: Path) -> None:

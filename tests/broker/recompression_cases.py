@@ -118,7 +118,7 @@ def description(case: Case, response: Any, fetch_error: int, stored: bytes, now_
     """What is compared: the answer to the last request, and what was stored."""
     answer: dict[str, object] = {"error": ErrorCode(response.error_code).name}
     if response.error_code:
-        answer["record_errors"] = [each.batch_index for each in response.record_errors]
+        answer["record_errors"] = [record_error.batch_index for record_error in response.record_errors]
         return answer
     answer["base_offset"] = response.base_offset
     if fetch_error:

@@ -62,7 +62,8 @@ def answer_of(response: Any, now_ms: int) -> dict[str, object]:
         return answer
     if response.record_errors:
         answer["record_errors"] = [
-            [each.batch_index, without_times(each.batch_index_error_message, now_ms)] for each in response.record_errors
+            [record_error.batch_index, without_times(record_error.batch_index_error_message, now_ms)]
+            for record_error in response.record_errors
         ]
     if response.error_message is not None:
         answer["message"] = without_times(response.error_message, now_ms)

@@ -74,15 +74,21 @@ def fetched(client: WireClient, topic: str, offset: int, max_bytes: int = 1 << 2
     request = FetchRequest(max_bytes=1 << 20, topics=[FetchTopic(topic=topic, partitions=partitions)])
     answers = client.request(request, 11).responses[0].partitions
     return [
-        (ErrorCode(each.error_code), [header.base_offset for header in batch_headers(each.records or b"", 0, False)])
-        for each in answers
+        (
+            ErrorCode(answer.error_code),
+            [header.base_offset for header in batch_headers(answer.records or b"", 0, False)],
+        )
+        for answer in answers
     ]
 
 
 def listed(client: WireClient, topic: str, timestamp: int) -> list[tuple[ErrorCode, int]]:
     wanted = [ListOffsetsPartition(partition_index=index, timestamp=timestamp) for index in (0, 1)]
     request = ListOffsetsRequest(replica_id=-1, topics=[ListOffsetsTopic(name=topic, partitions=wanted)])
-    return [(ErrorCode(each.error_code), each.offset) for each in client.request(request, 7).topics[0].partitions]
+    return [
+        (ErrorCode(partition.error_code), partition.offset)
+        for partition in client.request(request, 7).topics[0].partitions
+    ]
 
 
 @pytest.mark.parametrize("max_bytes", [1 << 20, 10])

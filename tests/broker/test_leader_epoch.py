@@ -32,7 +32,7 @@ def test_what_is_written_and_answered_has_the_leader_epoch_of_the_metadata():
     assert leader_epochs(broker) == [0, EPOCH, EPOCH]
     wanted = ListOffsetsTopic(name="topic", partitions=[ListOffsetsPartition(partition_index=0, timestamp=-1)])
     response = at_once(list_offsets(ListOffsetsRequest(topics=[wanted]), 7, broker.partitions, broker.load))
-    assert [each.leader_epoch for each in response.topics[0].partitions] == [EPOCH]
+    assert [partition.leader_epoch for partition in response.topics[0].partitions] == [EPOCH]
 
 
 FENCED, UNKNOWN, NONE = ErrorCode.FENCED_LEADER_EPOCH, ErrorCode.UNKNOWN_LEADER_EPOCH, ErrorCode.NONE

@@ -54,7 +54,7 @@ def grow(
 ) -> list[tuple[ErrorCode, str | None]]:
     request = CreatePartitionsRequest(topics=list(topics), timeout_ms=5000, validate_only=validate_only)
     results = client.request(request, version).results
-    return [(ErrorCode(each.error_code), each.error_message) for each in results]
+    return [(ErrorCode(result.error_code), result.error_message) for result in results]
 
 
 def more(name: str, count: int, brokers: list[list[int]] | None = None) -> CreatePartitionsTopic:
@@ -77,7 +77,7 @@ def describe_all(client: WireClient, version: int) -> set[str]:
 
 def delete(client: WireClient, *names: str, version: int = 5) -> list[ErrorCode]:
     request = DeleteTopicsRequest(topic_names=list(names), timeout_ms=5000)
-    return [ErrorCode(each.error_code) for each in client.request(request, version).responses]
+    return [ErrorCode(response.error_code) for response in client.request(request, version).responses]
 
 
 # ---- create
@@ -88,8 +88,8 @@ def test_a_topic_is_created_in_every_version(client, topic, version):
     (result,) = create(client, wanted(topic, 3), version=version)
     assert (result.name, result.error_code) == (topic, ErrorCode.NONE)
     (described,) = describe(client, topic)
-    assert [each.partition_index for each in described.partitions] == [0, 1, 2]
-    assert {each.leader_id for each in described.partitions} == {1}
+    assert [partition.partition_index for partition in described.partitions] == [0, 1, 2]
+    assert {partition.leader_id for partition in described.partitions} == {1}
 
 
 def test_the_response_describes_the_created_topic(client, topic):
@@ -345,7 +345,7 @@ def test_from_v6_on_a_topic_is_deleted_by_name_or_id(client, topic):
         DeleteTopicState(name=None, topic_id=ids[1]),
     ]
     answers = client.request(DeleteTopicsRequest(topics=states, timeout_ms=5000), 6).responses
-    assert [(each.name, each.topic_id, each.error_code) for each in answers] == [
+    assert [(answer.name, answer.topic_id, answer.error_code) for answer in answers] == [
         (f"{topic}-0", ids[0], ErrorCode.NONE),
         (f"{topic}-1", ids[1], ErrorCode.NONE),
     ]
@@ -418,7 +418,7 @@ def test_a_topic_gets_more_partitions_in_every_version(client, topic, version):
     create(client, wanted(topic, 1))
     assert grow(client, more(topic, 3), version=version) == [(ErrorCode.NONE, None)]
     (described,) = describe(client, topic)
-    assert [each.partition_index for each in described.partitions] == [0, 1, 2]
+    assert [partition.partition_index for partition in described.partitions] == [0, 1, 2]
 
 
 def test_validate_only_adds_no_partition(client, topic):

@@ -34,7 +34,7 @@ def acls(server: RunningServer, *arguments: str) -> Result:
 def listed(server: RunningServer, *arguments: str) -> set[tuple[str, ...]]:
     found = acls(server, "list", "--json", *arguments)
     assert found.exit_code == 0, found.output
-    return {tuple(each.values()) for each in json.loads(found.output)}
+    return {tuple(load.values()) for load in json.loads(found.output)}
 
 
 def test_at_first_there_are_none(server):

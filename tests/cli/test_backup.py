@@ -14,7 +14,7 @@ from tests.backup.folders import TOPIC, filled_folder
 
 
 def run(*arguments: str | Path) -> Result:
-    return CliRunner().invoke(main, [str(each) for each in arguments])
+    return CliRunner().invoke(main, [str(argument) for argument in arguments])
 
 
 def test_a_backup_is_made_checked_and_put_back(tmp_path: Path):
@@ -59,7 +59,7 @@ def test_a_file_that_cannot_be_written_whole_is_no_backup(tmp_path: Path):
     ],
 )
 def test_a_wrong_use_is_told_in_one_line(tmp_path: Path, arguments: tuple[str, ...], told: str):
-    result = run(*(each.format(tmp_path) for each in arguments))
+    result = run(*(argument.format(tmp_path) for argument in arguments))
     assert result.exit_code in (1, 2)
     assert told.format(tmp_path) in result.output
     assert "Traceback" not in result.output

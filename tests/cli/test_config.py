@@ -172,8 +172,8 @@ def test_settings_are_shown_with_their_sources(tmp_path, monkeypatch):
 
 def test_all_settings_are_shown_with_their_defaults_if_that_is_asked_for():
     rows = json.loads(run("show", "--all", "--output=json", "--set=node.id=7").output)
-    assert [each["setting"] for each in rows] == sorted(key.name for key in ALL_KEYS)
-    by_name = {each["setting"]: each for each in rows}
+    assert [row["setting"] for row in rows] == sorted(key.name for key in ALL_KEYS)
+    by_name = {row["setting"]: row for row in rows}
     assert by_name["num.partitions"] == {"setting": "num.partitions", "value": "1", "source": "default", "place": ""}
     assert by_name["node.id"]["source"] == "option"
     assert run("show").output == "all settings have their defaults; --all shows them\n"
@@ -220,7 +220,7 @@ def test_a_file_is_compared_with_a_running_server(tmp_path):
     path = written(tmp_path / "a", {"num.partitions": "7", "ssl.key.password": SECRET})
     with Coordinator({"num.partitions": "6"}) as server:
         found = run("diff", path, "--bootstrap", server.bootstrap, "--output=json")
-    rows = {each["setting"]: (each["a"], each["b"]) for each in json.loads(found.output)}
+    rows = {load["setting"]: (load["a"], load["b"]) for load in json.loads(found.output)}
     assert found.exit_code == 1
     assert rows["num.partitions"] == ("7", "6")
     assert not {"ssl.key.password", "node.id"} & rows.keys()

@@ -53,7 +53,7 @@ def test_something_to_read_has_to_be_named():
 )
 def test_actions_need_a_server_and_a_known_host(tmp_path, arguments, problem):
     (tmp_path / "bronze").mkdir()
-    given = [str(tmp_path) if each == "." else each for each in arguments]
+    given = [str(tmp_path) if argument == "." else argument for argument in arguments]
     ended = run(*given, "--allow-actions")
     assert (ended.returncode, ended.stdout, ended.stderr) == (1, "", f"Error: {problem}\n")
 

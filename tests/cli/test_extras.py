@@ -76,7 +76,7 @@ def test_help_needs_no_extra_or_names_it(environment, verb):
 def test_a_command_names_the_extra_that_it_needs_in_one_line(environment, tmp_path, arguments, extra):
     tables = tmp_path / "tables"
     (tables / "bronze" / "_delta_log").mkdir(parents=True)
-    answered = run(environment, *(str(tables) if each == "TABLES" else each for each in arguments))
+    answered = run(environment, *(str(tables) if argument == "TABLES" else argument for argument in arguments))
     assert answered.returncode == 1, answered.stdout
     (line,) = answered.stderr.splitlines()
     assert line.endswith(f"pip install 'kafka-group-coordinator[{extra}]'")

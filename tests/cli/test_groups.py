@@ -228,7 +228,7 @@ def fill_and_commit(server: RunningServer, name: str, old_ms: int) -> None:
         ]
         topics = [OffsetCommitRequestTopic(name=name, partitions=offsets)]
         response = client.request(OffsetCommitRequest(group_id=name, topics=topics), 8)
-        assert {each.error_code for topic in response.topics for each in topic.partitions} == {0}
+        assert {partition.error_code for topic in response.topics for partition in topic.partitions} == {0}
 
 
 def hours_ago(hours: int) -> int:

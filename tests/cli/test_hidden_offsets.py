@@ -69,7 +69,7 @@ def commit_beyond_the_end(client: WireClient) -> None:
         topics=[OffsetCommitRequestTopic(name=each, partitions=offsets) for each in ("seen", "hidden")],
     )
     answers = client.request(commit, 7).topics
-    assert [each.partitions[0].error_code for each in answers] == [0, 0]
+    assert [answer.partitions[0].error_code for answer in answers] == [0, 0]
 
 
 def settings_of(user: str) -> dict[str, str]:

@@ -42,7 +42,7 @@ def folder(request: Any, tmp_path: Path) -> Path:
 
 @pytest.fixture
 def run() -> Run:
-    return lambda *arguments: CliRunner().invoke(command, [str(each) for each in arguments])
+    return lambda *arguments: CliRunner().invoke(command, [str(argument) for argument in arguments])
 
 
 def flip(path: Path, position: int, bit: int = 0) -> None:
@@ -85,7 +85,7 @@ def test_what_is_wrong_is_said_of_its_file(run, folder, file, position, line):
     assert result.exit_code == 1
     assert result.stdout.startswith(line)
     assert contents(folder) == before
-    as_json = [json.loads(each) for each in run("verify", folder, "--json").stdout.splitlines()]
+    as_json = [json.loads(splitline) for splitline in run("verify", folder, "--json").stdout.splitlines()]
     assert as_json[0]["file"] == file
 
 
@@ -145,8 +145,8 @@ def test_a_dump_goes_around_damage(run, folder):
     flip(folder / "one-0" / FIRST, 200)
     lines = run("dump", folder, "--topic", "one", "--partition", "0", "--json").stdout.splitlines()
     batches = [json.loads(line) for line in lines]
-    assert [each["isvalid"] for each in batches].count(False) == 1
-    assert sum(len(each.get("records", [])) for each in batches) == RECORDS - 2
+    assert [batch["isvalid"] for batch in batches].count(False) == 1
+    assert sum(len(batch.get("records", [])) for batch in batches) == RECORDS - 2
 
 
 def test_a_dump_decodes_the_metadata_log(run, folder):

@@ -87,4 +87,4 @@ def test_a_traceback_follows_its_line(style):
         return
     first, *others = text.splitlines()
     assert "failed" in first and "Fetch" in first
-    assert others and all(each.startswith("  | ") for each in others)
+    assert others and all(other.startswith("  | ") for other in others)

@@ -63,7 +63,7 @@ class App:
             member_id=self._own["member_id"],
             topics=[OffsetCommitRequestTopic(name=topic, partitions=partitions)],
         )
-        assert {each.error_code for each in self._client.request(request, 7).topics[0].partitions} == {0}
+        assert {partition.error_code for partition in self._client.request(request, 7).topics[0].partitions} == {0}
 
 
 @pytest.fixture
@@ -216,11 +216,16 @@ def test_a_consumer_of_kip_848_is_an_owner_too(server, client, later):
 
     def is_assigned() -> bool:
         answers.append(beat(answers[-1].member_epoch))
-        return any(each.assignment is not None and each.assignment.topic_partitions for each in answers)
+        return any(answer.assignment is not None and answer.assignment.topic_partitions for answer in answers)
 
     wait_for(is_assigned, 10, "an assignment")
-    (given,) = [each.assignment for each in answers if each.assignment and each.assignment.topic_partitions][-1:]
-    owned = [TopicPartitions(topic_id=each.topic_id, partitions=each.partitions) for each in given.topic_partitions]
+    (given,) = [answer.assignment for answer in answers if answer.assignment and answer.assignment.topic_partitions][
+        -1:
+    ]
+    owned = [
+        TopicPartitions(topic_id=topic_partition.topic_id, partitions=topic_partition.partitions)
+        for topic_partition in given.topic_partitions
+    ]
     epoch = beat(answers[-1].member_epoch, topic_partitions=owned).member_epoch
     produce(client, "new-protocol", 9)
     partition = OffsetCommitRequestPartition(partition_index=0, committed_offset=2)

@@ -15,7 +15,7 @@ UTC = ("--log-zone", "UTC", "--utc")
 
 def written(folder: Path, name: str) -> str:
     """The log of a recording, in a file."""
-    (found,) = [each for each in recordings() if each.name == name]
+    (found,) = [recording for recording in recordings() if recording.name == name]
     path = folder / "server.log"
     path.write_bytes(found.log)
     return str(path)
@@ -63,7 +63,7 @@ def test_json_has_the_cause_the_member_and_the_evidence_of_each_statement(tmp_pa
 def test_list_names_the_groups_of_a_log(tmp_path: Path):
     log = written(tmp_path, "k_kill9/4.3.1-consumer")
     rows = json.loads(run("list", "--broker-log", log, *UTC, "--json").output)
-    assert [(each["group_id"], each["group_type"]) for each in rows][:1] == [("g-k_kill9", "consumer")]
+    assert [(row["group_id"], row["group_type"]) for row in rows][:1] == [("g-k_kill9", "consumer")]
     assert rows[0]["rebalances"] > 1
 
 
@@ -86,7 +86,7 @@ def test_history_and_describe_tell_by_lines(tmp_path: Path):
 )
 def test_wrong_use_is_one_line(arguments: tuple[str, ...], said: str, tmp_path: Path):
     log = written(tmp_path, "kill9/3.9.1-classic")
-    result = run(*(each.format(log=log, folder=tmp_path) for each in arguments))
+    result = run(*(argument.format(log=log, folder=tmp_path) for argument in arguments))
     assert result.exit_code != 0
     assert said in result.output, result.output
     assert "Traceback" not in result.output

@@ -47,7 +47,7 @@ def commit(client: WireClient, group_id: str, topic: str, offset: int) -> None:
 
 
 def listed_lag(server: RunningServer, group_id: str) -> object:
-    (found,) = [each for each in json.loads(groups(server, "list", "--json")) if each["group_id"] == group_id]
+    (found,) = [load for load in json.loads(groups(server, "list", "--json")) if load["group_id"] == group_id]
     return found["lag"]
 
 
@@ -65,7 +65,7 @@ def on_the_page(server: RunningServer, group_id: str) -> tuple[int | None, int |
         sampler.close()
     row = board.row(group_id)
     assert row.findings == len(board.findings_of(group_id))
-    return row.lag, row.lag_ms, [each.headline for each in board.findings_of(group_id)]
+    return row.lag, row.lag_ms, [finding.headline for finding in board.findings_of(group_id)]
 
 
 def test_a_committed_offset_beyond_the_end_of_the_log_is_told_everywhere(server, client):

@@ -52,7 +52,7 @@ def own(members: list[Member], partitions: int) -> None:
     """Wait until each of them owns something, and together they own all partitions."""
 
     def owned() -> bool:
-        counts = [len(each.membership.partitions) if each.membership else 0 for each in members]
+        counts = [len(member.membership.partitions) if member.membership else 0 for member in members]
         return all(counts) and sum(counts) == partitions
 
     wait_for(owned, STEADY_SECONDS, "the consumers to own all partitions")
@@ -92,10 +92,10 @@ def tables(bootstrap: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
     with AuditTopic(bootstrap) as topic:
         records, _ = topic.tail(1_000)
     columns: dict[str, Any] = {
-        "partition": Array([each.partition for each in records], DataType.int32()),
-        "offset": Array([each.offset for each in records], DataType.int64()),
-        "key": Array([each.group_id.encode() or None for each in records], DataType.binary()),
-        "value": Array([each.value for each in records], DataType.binary()),
+        "partition": Array([record.partition for record in records], DataType.int32()),
+        "offset": Array([record.offset for record in records], DataType.int64()),
+        "key": Array([record.group_id.encode() or None for record in records], DataType.binary()),
+        "value": Array([record.value for record in records], DataType.binary()),
     }
     write_deltalake(root / "bronze", Table.from_pydict(columns))
     return root

@@ -16,7 +16,7 @@ FOUND_MS = 10 * 60_000
 
 
 def held(*clients: str, time_ms: int = FOUND_MS, partition: int = 0) -> AuditRecord:
-    members = [MemberRef(f"{each}-id", each, "/10.0.0.1") for each in clients]
+    members = [MemberRef(f"{client}-id", client, "/10.0.0.1") for client in clients]
     event = GroupHeldByCluster(
         time_ms=0, node_id=1, coordinator_epoch=1, group_id="web", members=members, since_ms=FOUND_MS
     )

@@ -27,10 +27,10 @@ def group(server: RunningServer) -> str:
 
 def test_all_events_of_one_group_and_no_other(server, group):
     with AuditTopic(server.bootstrap) as topic:
-        events = [each.event for each in topic.group_events(group) if each.event is not None]
+        events = [group_event.event for group_event in topic.group_events(group) if group_event.event is not None]
     assert isinstance(events[0], GroupCreated)
     assert isinstance(events[-1], GenerationStable)
-    assert {each.group_id for each in events} == {group}
+    assert {event.group_id for event in events} == {group}
     assert not GroupHistory.of(group, events).gaps
 
 

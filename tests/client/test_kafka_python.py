@@ -64,7 +64,9 @@ def test_a_cooperative_member_names_what_it_keeps():
     strategy = CooperativeStickyAssignor()
     strategy.on_assignment(ASSIGNED, 5)
     said = ConsumerProtocolSubscription.decode(strategy.metadata({"t"}))
-    assert [(each.topic, each.partitions) for each in said.owned_partitions] == [("t", [0, 1])]
+    assert [(owned_partition.topic, owned_partition.partitions) for owned_partition in said.owned_partitions] == [
+        ("t", [0, 1])
+    ]
     assert said.generation_id == 5
     unsubscribed = ConsumerProtocolSubscription.decode(strategy.metadata({"u"}))
     assert unsubscribed.owned_partitions == [], "kafka-python gives these up before it joins"

@@ -105,8 +105,8 @@ def test_security_goes_to_other_processes_and_to_other_servers():
     bootstrap = Bootstrap("a:1, b:2", ClientSecurity(LOGIN | {"client.id": "cli"}))
     there = pickle.loads(pickle.dumps(bootstrap))
     assert there.security.settings == LOGIN
-    assert [each.address for each in there.servers()] == ["a:1", "b:2"]
-    assert all(each.security is there.security for each in there.servers())
+    assert [server.address for server in there.servers()] == ["a:1", "b:2"]
+    assert all(server.security is there.security for server in there.servers())
 
 
 def test_no_secret_is_in_a_representation():

@@ -103,7 +103,7 @@ def test_other_groups_of_the_partition_change_nothing(server, client):
     with Cluster(server.bootstrap, "test", 4) as cluster:
         count = cluster.partition_count(OFFSETS_TOPIC)
     names = (f"g{number}" for number in range(100 * count))
-    own, other, *_ = (each for each in names if partition_for(each, count) == 0)
+    own, other, *_ = (name for name in names if partition_for(name, count) == 0)
     commit(client, own, 3)
     next_ms()
     commit(client, other, 7)

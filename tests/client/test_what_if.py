@@ -22,7 +22,7 @@ def numbers(partitions: frozenset[tuple[str, int]]) -> set[int]:
 
 def test_nothing_moves_where_nothing_changes():
     answer = what_if(RANGE, GROUP.members, GROUP.members, TOPICS)
-    assert [(each.member_id, len(each.kept), each.gained, each.lost) for each in answer.changes] == [
+    assert [(change.member_id, len(change.kept), change.gained, change.lost) for change in answer.changes] == [
         ("one", 3, set(), set()),
         ("two", 3, set(), set()),
     ]
@@ -32,7 +32,7 @@ def test_nothing_moves_where_nothing_changes():
 @pytest.mark.parametrize(("assignor", "moved", "rounds"), [(RANGE, 3, 1), (STICKY, 2, 1), (COOPERATIVE_STICKY, 2, 2)])
 def test_two_new_members(assignor, moved, rounds):
     answer = what_if(assignor, GROUP.members, with_new_members(GROUP, 2), TOPICS)
-    assert all(each.gained and not each.lost for each in answer.changes if each.member_id.startswith("new-"))
+    assert all(change.gained and not change.lost for change in answer.changes if change.member_id.startswith("new-"))
     assert (len(answer.moved), answer.rounds) == (moved, rounds)
 
 
@@ -74,8 +74,8 @@ def test_the_assignors_of_the_server_take_what_is_owned_for_the_target():
     uniform = server_assignors({"t": bytes(16)})["uniform"]
     answer = what_if(uniform, GROUP.members, with_new_members(GROUP, 1), TOPICS)
     assert (len(answer.moved), answer.rounds) == (2, 1)
-    assert [len(each.kept) + len(each.gained) for each in answer.changes] == [2, 2, 2]
-    assert not any(each.gained for each in answer.changes if each.member_id != "new-1")
+    assert [len(change.kept) + len(change.gained) for change in answer.changes] == [2, 2, 2]
+    assert not any(change.gained for change in answer.changes if change.member_id != "new-1")
 
 
 def test_members_of_different_topics_are_a_heterogeneous_group():

@@ -73,7 +73,7 @@ Call = Callable[[Clients], Any]
 
 
 def _python(method: str, *arguments: Any, **options: Any) -> tuple[str, Call]:
-    shown = ", ".join([*map(_shown, arguments), *(f"{name}={_shown(each)}" for name, each in options.items())])
+    shown = ", ".join([*map(_shown, arguments), *(f"{name}={_shown(option)}" for name, option in options.items())])
     return f"{method}({shown})", lambda clients: getattr(clients.python, method)(*arguments, **options)
 
 
@@ -87,7 +87,7 @@ def _librdkafka(method: str, *arguments: Any, **options: Any) -> tuple[str, Call
         result = getattr(clients.librdkafka, method)(*arguments, request_timeout=SECONDS, **options)
         return _plain(result)
 
-    shown = ", ".join([*map(_shown, arguments), *(f"{name}={_shown(each)}" for name, each in options.items())])
+    shown = ", ".join([*map(_shown, arguments), *(f"{name}={_shown(option)}" for name, option in options.items())])
     return f"librdkafka: {method}({shown})", call
 
 

@@ -138,7 +138,7 @@ class FrontDemo:
     # ---- what is seen
 
     def _owned(self) -> Owned:
-        return {each.name: sorted(index for _, index in each.owned) for each in self._members.groups[0].members}
+        return {member.name: sorted(index for _, index in member.owned) for member in self._members.groups[0].members}
 
     def _described(self) -> list[str]:
         lines = [f"generation {self._generation()}"]
@@ -147,9 +147,11 @@ class FrontDemo:
     def _difference(self, generation: int, owned: Owned) -> str:
         """What has become of the group since, told once each consumer has committed."""
         commits = self._members.commits.copy()
-        members = [each.name for each in self._members.groups[0].members]
+        members = [member.name for member in self._members.groups[0].members]
         # The first one that is acknowledged now may have been sent before.
-        self._wait(lambda: all(self._members.commits[each] > commits[each] + 1 for each in members), "two commits each")
+        self._wait(
+            lambda: all(self._members.commits[member] > commits[member] + 1 for member in members), "two commits each"
+        )
         now = self._generation()
         if (now, self._owned()) == (generation, owned):
             return f"no rebalance: generation {now}, and each consumer owns what it owned"
@@ -158,12 +160,16 @@ class FrontDemo:
     def _generation(self) -> int:
         """By the last event of the audit."""
         with AuditTopic(self._nodes.bootstrap) as topic:
-            return max(each.event.generation_id for each in topic.group_events(GROUP) if each.event is not None)
+            return max(
+                group_event.event.generation_id
+                for group_event in topic.group_events(GROUP)
+                if group_event.event is not None
+            )
 
     def _why(self) -> str:
         """Why the last generation began."""
         with AuditTopic(self._nodes.bootstrap) as topic:
-            events = [each.event for each in topic.group_events(GROUP) if each.event is not None]
+            events = [group_event.event for group_event in topic.group_events(GROUP) if group_event.event is not None]
         history = GroupHistory.of(GROUP, events)
         return story_of(history, history.generations[-1]).headline
 

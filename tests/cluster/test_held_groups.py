@@ -115,7 +115,7 @@ class World:
     def told(self) -> list[tuple[list[str], int, bool]]:
         """Of each event since the last call: the clients that it names, how many it does not name, and `is_owned`."""
         return [
-            ([each.client_id for each in event.members], event.unnamed_members, event.is_owned)
+            ([member.client_id for member in event.members], event.unnamed_members, event.is_owned)
             for event in self.pop_events()
         ]
 
@@ -135,7 +135,7 @@ def test_the_members_of_an_adopted_group_at_the_cluster_are_told_once(world: Wor
     world.check(3)
     (event,) = world.pop_events()
     assert (event.group_id, event.node_id, event.coordinator_epoch, event.since_ms) == ("web", 1, 7, 1_000)
-    hosts = {each.member_id: each.client_host for each in event.members}
+    hosts = {member.member_id: member.client_host for member in event.members}
     assert hosts == {"a-0": "/10.0.0.1", "b-0": "/10.0.0.1"}
     assert world.asked_states == IN_USE
 
@@ -166,7 +166,7 @@ def test_another_client_is_told_and_another_member_id_is_not(world: World) -> No
     world.join("web", member("a", number=1), member("b"))
     world.check()
     first, second = world.pop_events()
-    assert [[each.client_id for each in event.members] for event in (first, second)] == [["a"], ["a", "b"]]
+    assert [[member.client_id for member in event.members] for event in (first, second)] == [["a"], ["a", "b"]]
     assert second.since_ms == 1_000
 
 
@@ -278,7 +278,7 @@ def test_the_next_node_tells_it_again_and_when_it_is_over(world: World) -> None:
     world.now_ms = 9_000
     world.new_node(node_id=2)
     world.check()
-    assert [(each.group_id, each.member_count, each.since_ms) for each in world.pop_events()] == [
+    assert [(pop_event.group_id, pop_event.member_count, pop_event.since_ms) for pop_event in world.pop_events()] == [
         ("gone", 0, 1_000),
         ("web", 1, 1_000),
     ]

@@ -66,11 +66,11 @@ class Node:
 
     def answer(self, request: AlterGroupOwnersRequest) -> AlterGroupOwnersResponse:
         results: list[GroupOwnerResult] = []
-        for each in request.changes:
+        for change in request.changes:
             asked = (
-                self.changes.would(each.name, each.is_adopted)
+                self.changes.would(change.name, change.is_adopted)
                 if request.validate_only
-                else self.changes.change("somebody", each.name, each.is_adopted)
+                else self.changes.change("somebody", change.name, change.is_adopted)
             )
             results.append(asyncio.run(asked))
         return AlterGroupOwnersResponse(results=results)

@@ -141,9 +141,9 @@ class OffsetsClient:
         if answered.error_code:
             return {"": (answered.error_code, -1, "")}
         return {
-            self._name(topic): (each.error_code, each.committed_offset, each.metadata or "")
+            self._name(topic): (partition.error_code, partition.committed_offset, partition.metadata or "")
             for topic in answered.topics
-            for each in topic.partitions
+            for partition in topic.partitions
         }
 
 
@@ -152,7 +152,7 @@ class OffsetsClient:
 def test_offsets_are_committed_and_fetched_as_at_the_broker(front: SecuredFront, user: str, is_by_id: bool):
     with WireConnection(front.super_user, "admin") as admin:
         asked = [MetadataRequestTopic(name=name) for name in (TOPIC, HIDDEN)]
-        topics = {each.name: each.topic_id for each in admin.request(MetadataRequest(topics=asked), 12).topics}
+        topics = {topic.name: topic.topic_id for topic in admin.request(MetadataRequest(topics=asked), 12).topics}
     topics["none"] = b"?" * 16
     told: list[list[dict[str, Any]]] = []
     for kind, address in ((DIRECT, Bootstrap(front.super_user)), (ADOPTED, front.bootstrap(secured.NODES))):

@@ -144,11 +144,11 @@ def test_nodes_find_each_other_and_name_ports_with_tls(front: Front):
     for address in sorted(ports):
         with WireConnection(Bootstrap(address, alice), "test") as connection:
             answer = connection.request(request, 4)
-            assert {each.error_code for each in answer.coordinators} == {ErrorCode.NONE}
-            named.append({each.key: each.node_id for each in answer.coordinators})
+            assert {coordinator.error_code for coordinator in answer.coordinators} == {ErrorCode.NONE}
+            named.append({coordinator.key: coordinator.node_id for coordinator in answer.coordinators})
             brokers = connection.request(MetadataRequest(topics=[]), 9).brokers
-            assert {f"{each.host}:{each.port}" for each in brokers} <= ports
-    assert all(each == named[0] for each in named)
+            assert {f"{broker.host}:{broker.port}" for broker in brokers} <= ports
+    assert all(member_id == named[0] for member_id in named)
     assert set(named[0].values()) == NODE_IDS
 
 

@@ -58,7 +58,11 @@ def test_an_assignment_is_read_as_the_generated_decoder_does(partitions, version
     except MalformedMessage:
         expected: Expected = (False, set(), 0) if data else (True, set(), 0)
     else:
-        owned = {(each.topic, index) for each in decoded.assigned_partitions for index in each.partitions}
+        owned = {
+            (assigned_partition.topic, index)
+            for assigned_partition in decoded.assigned_partitions
+            for index in assigned_partition.partitions
+        }
         expected = (True, owned, 0)
     assert read_assignment("consumer", data, MANY) == expected
 
@@ -74,7 +78,11 @@ def test_what_a_member_still_owns_is_read_as_the_generated_decoder_does(topics, 
     except MalformedMessage:
         assert count_claimed("consumer", data, claims, MANY) == 0
     else:
-        claimed = {(each.topic, index) for each in decoded.owned_partitions for index in each.partitions}
+        claimed = {
+            (owned_partition.topic, index)
+            for owned_partition in decoded.owned_partitions
+            for index in owned_partition.partitions
+        }
         assert count_claimed("consumer", data, claims, MANY) == len(claims & claimed)
 
 

@@ -104,8 +104,8 @@ def test_every_partition_of_a_request_gets_the_error(make: ErrorForEachPartition
     if (make, request_) in BY_TOPIC_ID:
         assert topic.topic_id == ID
     partitions = first_of(topic, "partitions", "partition_responses")
-    indexes = [first_of(each, "partition_index", "index", "partition") for each in partitions]
-    assert (indexes, {each.error_code for each in partitions}) == ([0, 3], {ERROR})
+    indexes = [first_of(partition, "partition_index", "index", "partition") for partition in partitions]
+    assert (indexes, {partition.error_code for partition in partitions}) == ([0, 3], {ERROR})
 
 
 def test_a_response_with_an_error_of_its_own_gets_it_too() -> None:

@@ -121,7 +121,7 @@ def commit_of(*topics: tuple[str, list[int]]) -> OffsetCommitRequest:
 def errors_of(response: Any) -> list[tuple[str, list[tuple[int, int]]]]:
     """Topic and (partition, error), in the order of the response."""
     return [
-        (topic.name, [(each.partition_index, each.error_code) for each in topic.partitions])
+        (topic.name, [(partition.partition_index, partition.error_code) for partition in topic.partitions])
         for topic in response.topics
     ]
 

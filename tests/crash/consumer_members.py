@@ -99,15 +99,15 @@ class ConsumerGroupMember(Worker):
         if not self._member.epoch:
             return
         described = self._described(client)
-        epochs = {each.member_id: each.member_epoch for each in described.members}
+        epochs = {member.member_id: member.member_epoch for member in described.members}
         known, found = self._member.epoch, epochs.get(self._member.member_id)
         assert found is not None, f"{self._member.member_id} is no member any more"
         assert found >= known, f"{self._member.member_id} has epoch {found}, and {known} was acknowledged"
         assert described.group_epoch >= found, f"group epoch {described.group_epoch}, member epoch {found}"
         owned = [
             (topic.topic_name, index)
-            for each in described.members
-            for topic in each.assignment.topic_partitions
+            for member in described.members
+            for topic in member.assignment.topic_partitions
             for index in topic.partitions
         ]
         assert len(owned) == len(set(owned)), f"a partition has two owners: {sorted(owned)}"

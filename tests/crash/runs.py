@@ -52,7 +52,7 @@ class CrashRuns:
             IdempotentProducer("produced-a", 2, seed),
             IdempotentProducer("produced-b", 3, seed + 1),
         ]
-        self._consumers = StockConsumers([each.name for each in self._producers])
+        self._consumers = StockConsumers([producer.name for producer in self._producers])
         self._workers: list[Worker] = [
             *self._producers,
             CompactedTopic("compacted", seed),
@@ -80,7 +80,7 @@ class CrashRuns:
             self._server.kill()
             return
         self._check()
-        if not self._consumers.have_started and all(each.is_created for each in self._producers):
+        if not self._consumers.have_started and all(producer.is_created for producer in self._producers):
             self._consumers.start(self._server.bootstrap)
         self._work(way)
 
@@ -123,7 +123,7 @@ class CrashRuns:
         self._server.start()
         self._check()
         if self._consumers.have_started:
-            written = {where: count for each in self._producers for where, count in each.written().items()}
+            written = {where: count for producer in self._producers for where, count in producer.written().items()}
             self.ends["records read by stock consumers"] += self._consumers.check(written)
             self._consumers.close()
         self._audit.check(self._server.bootstrap)

@@ -209,7 +209,7 @@ class CommittingClient(Worker):
         topic = OffsetCommitRequestTopic(name=self.TOPIC, partitions=partitions)
         request = OffsetCommitRequest(group_id=self.name, topics=[topic])
         (answered,) = client.request(request, COMMIT_VERSION).topics
-        errors = {each.error_code for each in answered.partitions}
+        errors = {partition.error_code for partition in answered.partitions}
         if errors <= RETRIABLE:
             return
         assert errors == {ErrorCode.NONE}, f"OffsetCommit: {errors}"
@@ -225,7 +225,7 @@ class CommittingClient(Worker):
         while answer.error_code in RETRIABLE:
             answer = client.request(request, OFFSET_FETCH_VERSION)
         assert answer.error_code == ErrorCode.NONE, f"OffsetFetch: error {answer.error_code}"
-        found = {each.committed_offset for topic in answer.topics for each in topic.partitions}
+        found = {partition.committed_offset for topic in answer.topics for partition in topic.partitions}
         allowed = {self._acknowledged, self._sent}
         assert len(found) == 1 and found <= allowed, f"{self.name}: {found} committed, {allowed} sent"
         # From now on it may not change back, though it was not acknowledged.
@@ -359,7 +359,7 @@ class PartitionMover(Worker):
         path = self.random.choice(self._paths)
         topics = [AlterReplicaLogDirTopic(name=name, partitions=[index])]
         request = AlterReplicaLogDirsRequest(dirs=[AlterReplicaLogDir(path=path, topics=topics)])
-        ((answer,),) = (each.partitions for each in client.request(request, MOVE_VERSION).results)
+        ((answer,),) = (result.partitions for result in client.request(request, MOVE_VERSION).results)
         # Its topic may have been deleted since.
         expected = (ErrorCode.NONE, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
         assert answer.error_code in expected, f"{name}-{index} to {path}: error {answer.error_code}"
@@ -376,11 +376,11 @@ class PartitionMover(Worker):
     def _described(self, client: WireClient) -> list[tuple[str, int, str, bool]]:
         """Topic, partition, log directory, and whether it is a copy."""
         results = client.request(DescribeLogDirsRequest(topics=None), DESCRIBE_DIRS_VERSION).results
-        self._paths = [each.log_dir for each in results]
+        self._paths = [result.log_dir for result in results]
         return [
-            (topic.name, partition.partition_index, each.log_dir, partition.is_future_key)
-            for each in results
-            for topic in each.topics
+            (topic.name, partition.partition_index, result.log_dir, partition.is_future_key)
+            for result in results
+            for topic in result.topics
             for partition in topic.partitions
         ]
 

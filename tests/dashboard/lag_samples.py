@@ -24,5 +24,5 @@ def described(group_id: str, *lags: int | None, oldest_ms: int | None = None) ->
 
 
 def sample(time_ms: int, *groups: DescribedGroup, left_out: int = 0) -> Sample:
-    sampled = {each.group_id: SampledGroup(each, each.lag, each.lag_ms(time_ms)) for each in groups}
+    sampled = {group.group_id: SampledGroup(group, group.lag, group.lag_ms(time_ms)) for group in groups}
     return Sample(time_ms, sampled, left_out)

@@ -54,7 +54,7 @@ def commit(server: RunningServer, group_id: str, offsets: Mapping[int, int], top
     topics = [OffsetCommitRequestTopic(name=topic, partitions=partitions)]
     with WireClient(server.bootstrap) as client:
         response = client.request(OffsetCommitRequest(group_id=group_id, topics=topics), 8)
-    assert all(not each.error_code for topic in response.topics for each in topic.partitions)
+    assert all(not partition.error_code for topic in response.topics for partition in topic.partitions)
 
 
 def page_of(server) -> TestClient:
@@ -83,7 +83,10 @@ def offsets_of(server, group_id):
 
 def members_of(server, group_id):
     with Cluster(server.bootstrap, "test", 10) as cluster:
-        return [each.member_id for each in described_members(cluster.coordinator(group_id), group_id)]
+        return [
+            described_member.member_id
+            for described_member in described_members(cluster.coordinator(group_id), group_id)
+        ]
 
 
 @pytest.mark.parametrize(

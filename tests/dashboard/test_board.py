@@ -43,7 +43,7 @@ def test_a_group_that_only_the_cluster_has_is_found_with_its_finding():
     board.listen(told.append)
     board.apply([event])
     assert told == [{"web"}]
-    assert [each.kind for each in board.findings_of("web")] == ["held_by_cluster"]
+    assert [finding.kind for finding in board.findings_of("web")] == ["held_by_cluster"]
     assert (board.row("web").state, board.row("web").findings) == ("", 1)
     board.apply_lags(sample(9, described("web", 3)))
     assert (board.row("web").state, board.row("web").members, board.row("web").findings) == ("Stable", 1, 1)

@@ -56,10 +56,14 @@ def sampler(server):
 
 def test_a_sample_has_all_groups(sampler):
     sample = sampler.sample()
-    assert {name: each.lag for name, each in sample.groups.items()} == {"behind": 8, "done": 0, "member only": None}
+    assert {name: group.lag for name, group in sample.groups.items()} == {"behind": 8, "done": 0, "member only": None}
     assert AGE_MS <= sample.groups["behind"].lag_ms < AGE_MS + 60_000
     assert sample.groups["done"].lag_ms == 0
-    assert [(each.partition, each.lag) for each in sample.groups["behind"].group.partitions] == [(0, 8), (1, 0), (2, 0)]
+    assert [(partition.partition, partition.lag) for partition in sample.groups["behind"].group.partitions] == [
+        (0, 8),
+        (1, 0),
+        (2, 0),
+    ]
     assert len(sample.groups["member only"].group.members) == 1
     assert sample.groups_left_out == 0
 

@@ -58,10 +58,12 @@ def test_the_number_of_series_is_bounded(monkeypatch, name):
     monkeypatch.setattr(module, name, 2)
     lags = Lags()
     lags.apply(sample(STEP, *(described(f"g{number}", 1) for number in range(4))))
-    partitions = {each: lags.latest.groups[each].group.partitions for each in lags.latest.groups}
+    partitions = {group: lags.latest.groups[group].group.partitions for group in lags.latest.groups}
     known = {
-        "GROUP_SERIES_MAX": [each for each in partitions if lags.of_group(each)],
-        "PARTITION_SERIES_MAX": [each for each in partitions if lags.of_partitions(each, partitions[each])],
+        "GROUP_SERIES_MAX": [partition for partition in partitions if lags.of_group(partition)],
+        "PARTITION_SERIES_MAX": [
+            partition for partition in partitions if lags.of_partitions(partition, partitions[partition])
+        ],
     }
     assert known[name] == ["g0", "g1"]
     assert lags.latest.groups["g3"].lag == 1

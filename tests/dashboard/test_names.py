@@ -12,7 +12,7 @@ def ref(member_id: str, client_id: str = "app", instance_id: str | None = None) 
 def test_members_have_their_instance_id_else_their_client_id_else_their_member_id():
     members = [ref("m-1", "app", "blue"), ref("m-2", "app"), ref("m-3", "")]
     names = MemberNames(members)
-    assert [names.of(each) for each in members] == ["blue", "app", "m-3"]
+    assert [names.of(member) for member in members] == ["blue", "app", "m-3"]
 
 
 def test_members_of_one_name_are_told_apart_by_their_member_ids():
@@ -31,5 +31,7 @@ def test_an_unknown_member_has_its_own_name():
 
 def test_members_that_are_gone_have_names_too():
     history = board_of(story()).groups[GROUP_ID]
-    gone = next(each.changes.removed[0].member for each in history.generations if each.changes.removed)
+    gone = next(
+        generation.changes.removed[0].member for generation in history.generations if generation.changes.removed
+    )
     assert MemberNames.of_history(history).by_id(gone.member_id) == "b"

@@ -31,9 +31,9 @@ def test_what_was_seen_has_a_page(recording: Recording, group: str, source: str)
         views.group(board, shown),
         views.ownership(shown),
         views.member_lanes(shown.generations, names),
-        *(views.generation(shown, each) for each in shown.generations),
-        *(views.member(shown, each) for each in shown.members),
-        *(views.row_json(each) for each in board.rows()),
+        *(views.generation(shown, generation) for generation in shown.generations),
+        *(views.member(shown, member) for member in shown.members),
+        *(views.row_json(row) for row in board.rows()),
     ]
     for page in pages:
         assert msgspec.json.decode(encode(page)) is not None

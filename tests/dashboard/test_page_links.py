@@ -39,7 +39,7 @@ def test_a_finding_has_the_generations_of_its_evidence():
     history = group.history()
     (found,) = findings(history, history.last_ms or 0)
     told = views.finding_json(found, history)
-    removals = [each.generation_id for each in history.generations if each.changes.removed]
+    removals = [generation.generation_id for generation in history.generations if generation.changes.removed]
     assert [number for number, _ in told["generations"]] == removals
     assert told["generations"][0] == (removals[0], f"generation {removals[0]}")
 
@@ -50,7 +50,9 @@ def test_an_event_while_the_group_is_stable_is_of_that_generation():
     history = group.history()
     latest = history.generations[-1]
     for seq in (latest.first_seq, latest.last_seq, latest.last_seq + 5):
-        (claim,) = [each.claim for each in findings(flapping().history(), NOW) if each.kind is Kind.FLAPPING_MEMBER]
+        (claim,) = [
+            finding.claim for finding in findings(flapping().history(), NOW) if finding.kind is Kind.FLAPPING_MEMBER
+        ]
         about = msgspec.structs.replace(claim, evidence=seen(seq))
         told = views.finding_json(finding_told(about, utc_clock), history)
         assert told["generations"] == [(latest.generation_id, latest.name)]
@@ -63,7 +65,7 @@ def test_a_finding_leads_to_its_generations():
     group = flapping()
     board = live(ended_at(group.sim.audited(), NOW))
     history = board.groups[GROUP_ID]
-    removals = [each.generation_id for each in history.generations if each.changes.removed]
+    removals = [generation.generation_id for generation in history.generations if generation.changes.removed]
     with served(board) as url, browser(f"{url}?still#/groups/{GROUP_ID}") as page:
         finding = page.locator(".finding").first
         expect(finding).to_contain_text(f"See generation {removals[0]}, {removals[1]} and {removals[2]}.")
@@ -116,7 +118,7 @@ def test_rebalances_are_marked_in_the_chart_of_the_lag():
     board = live(ended_at(history.events, NOW - 60_000))
     for seconds in (150, 100, 50, 0):
         board.apply_lags(sample(NOW - seconds * 1_000, described("lagging", 3, 4)))
-    began = [each.started_ms for each in board.groups["lagging"].generations]
+    began = [generation.started_ms for generation in board.groups["lagging"].generations]
     with served(board) as url, browser(f"{url}?still#/groups/lagging") as page:
         expect(page.locator("#lag-chart canvas").first).to_be_visible()
         marked = page.evaluate(
@@ -139,8 +141,8 @@ def test_a_finding_of_many_generations_leads_to_the_first_and_the_last():
         group.settle()
     board = live(ended_at(group.sim.audited(), NOW))
     history = board.groups[GROUP_ID]
-    told = [views.finding_json(each, history)["generations"] for each in board.findings_of(GROUP_ID)]
-    many = next(each for each in told if len(each) > 6)
+    told = [views.finding_json(finding, history)["generations"] for finding in board.findings_of(GROUP_ID)]
+    many = next(line for line in told if len(line) > 6)
     with served(board) as url, browser(f"{url}?still#/groups/{GROUP_ID}") as page:
         told_in_words = f"See {many[0][1]} to {many[-1][0]} ({len(many)} of them)."
         expect(page.locator(".finding").filter(has_text=told_in_words).first).to_be_visible()

@@ -214,4 +214,4 @@ def test_the_members_of_a_generation_are_looked_at_once_for_all_its_partitions(m
 
     monkeypatch.setattr(Generation, "is_cooperative", property(is_cooperative))
     views.ownership(history)
-    assert sorted(looked) == [each.generation_id for each in history.generations]
+    assert sorted(looked) == [generation.generation_id for generation in history.generations]

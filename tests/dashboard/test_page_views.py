@@ -117,8 +117,8 @@ def test_lanes_of_one_client_id_are_told_apart_and_their_labels_are_whole_in_the
         MemberRef(f"rdkafka-{digit * 8}-77b1-4a4b-8f3c-{digit * 12}", "rdkafka" * 5, "/127.0.0.1") for digit in "12"
     ]
     history = History("twins").created().rebalance(Cause.NEW_MEMBER, refs[0]).started(2)
-    for number, each in enumerate(refs):
-        history.assigned(each, [number])
+    for number, ref in enumerate(refs):
+        history.assigned(ref, [number])
     history.stable(2, moved=2)
     with served(live(ended_at(history.events, NOW))) as url, browser(f"{url}?still#/groups/twins") as page:
         expect(page.locator("#members canvas").first).to_be_visible()
@@ -127,7 +127,7 @@ def test_lanes_of_one_client_id_are_told_apart_and_their_labels_are_whole_in_the
             "(echarts.getInstanceByDom(document.getElementById('members')).getModel().getComponent('yAxis'))"
         )
         assert len(set(labels)) == 2
-        assert all("…" in each and each.endswith(digit * 8) for each, digit in zip(labels, "12", strict=True))
+        assert all("…" in label and label.endswith(digit * 8) for label, digit in zip(labels, "12", strict=True))
         page.locator("#members").scroll_into_view_if_needed()
         box = page.locator("#members").bounding_box()
         assert box is not None

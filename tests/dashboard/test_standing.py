@@ -12,7 +12,7 @@ STEP = 5_000
 
 
 def headlines(board: Board) -> list[str]:
-    return [each.headline for each in board.findings_of("g")]
+    return [finding.headline for finding in board.findings_of("g")]
 
 
 def until(board: Board, start_ms: int, end_ms: int, *offsets: int) -> list[str]:
@@ -24,7 +24,7 @@ def until(board: Board, start_ms: int, end_ms: int, *offsets: int) -> list[str]:
 
 def looked_at(board: Board, time_ms: int, *offsets: int, state: str = "Stable", owner: str = "m-1") -> list[str]:
     """The findings after one more sample, with the log end at 20 and the oldest record from before the start."""
-    group = described("g", *(20 - each for each in offsets), oldest_ms=START - 600_000)
+    group = described("g", *(20 - offset for offset in offsets), oldest_ms=START - 600_000)
     group = type(group)("g", state, "consumer", "range", group.members, group.partitions)
     for at, offset in zip(group.partitions, offsets, strict=True):
         at.committed_offset, at.log_end_offset = offset, 20
@@ -120,4 +120,4 @@ def test_denials_of_a_topic_reach_the_findings_of_its_members():
     board.apply([event])
     assert headlines(board) == ["User:app may not READ topic t since 00:16:40 UTC: app gets none of its records"]
     board.apply_lags(sample(START + 90_001, group))
-    assert not [each for each in headlines(board) if "may not" in each]
+    assert not [headline for headline in headlines(board) if "may not" in headline]

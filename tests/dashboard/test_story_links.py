@@ -56,8 +56,8 @@ HISTORIES: list[Callable[[], GroupHistory]] = [
 def test_the_words_are_those_of_the_story(make):
     history = make()
     assert history.generations
-    for each in history.generations:
-        told, linked = story_of(history, each), linked_story(history, each)
+    for generation in history.generations:
+        told, linked = story_of(history, generation), linked_story(history, generation)
         assert (linked["headline"], linked["generation_id"]) == (told.headline, told.generation_id)
         assert list(linked["paragraphs"]) == list(told.paragraphs)
         assert list(linked["advice"]) == list(told.advice)

@@ -129,7 +129,9 @@ def test_groups_that_grow_are_no_storm_and_old_storms_are_not_told():
 
 def test_a_member_is_found_by_its_id_even_when_it_is_gone():
     history = board_of(story()).groups[GROUP_ID]
-    gone = next(each.changes.removed[0].member for each in history.generations if each.changes.removed)
+    gone = next(
+        generation.changes.removed[0].member for generation in history.generations if generation.changes.removed
+    )
     told = views.member(history, gone.member_id)
     assert told is not None
     assert told["now"] is None

@@ -138,8 +138,8 @@ class RunningKafka:
         return self._process.pid
 
     def _command(self, *arguments: str) -> list[str]:
-        options = [each for each in arguments if each.startswith("-X") or each.startswith("-D")]
-        rest = [each for each in arguments if each not in options]
+        options = [argument for argument in arguments if argument.startswith("-X") or argument.startswith("-D")]
+        rest = [argument for argument in arguments if argument not in options]
         return [str(self._java), *options, "-cp", self._class_path, *rest]
 
     def _properties(self, port: int, controller_port: int) -> str:

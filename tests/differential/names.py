@@ -11,7 +11,9 @@ from _wire.notation import Definition, Field, Struct, read_definitions
 from _wire.primitives import Message
 
 API_BY_NAME: Final[dict[str, Api]] = {api.name: api for api in APIS.values()}
-DEFINITIONS: Final[dict[str, Definition]] = {each.name: each for each in read_definitions() if each.kind == "api"}
+DEFINITIONS: Final[dict[str, Definition]] = {
+    definition.name: definition for definition in read_definitions() if definition.kind == "api"
+}
 
 MEMBER_ID: Final = re.compile(r"(.*)-[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", re.DOTALL)
 GROUP_FIELDS: Final = frozenset({"group_id", "groups", "groups_names", "key", "coordinator_keys"})
@@ -55,22 +57,22 @@ class Names:
 
     def _build(self, definition: Definition, name: str, body: dict[str, Any], version: int) -> Any:
         struct = definition.structs[name]
-        fields = {each.name: each for each in struct.fields if version in each.versions}
+        fields = {field.name: field for field in struct.fields if version in field.versions}
         values = {
             name: self._value(definition, fields[name], said, version) for name, said in body.items() if name in fields
         }
         return getattr(import_module(f"_wire.messages.{definition.module}"), name)(**values)
 
-    def _value(self, definition: Definition, each: Field, said: Any, version: int) -> Any:
+    def _value(self, definition: Definition, field: Field, said: Any, version: int) -> Any:
         if isinstance(said, list):
-            return [self._value(definition, each, element, version) for element in said]
-        if each.is_struct and said is not None:
-            return self._build(definition, each.type, said, version)
-        if each.type == "bytes" and said is not None:
+            return [self._value(definition, field, element, version) for element in said]
+        if field.is_struct and said is not None:
+            return self._build(definition, field.type, said, version)
+        if field.type == "bytes" and said is not None:
             return bytes.fromhex(said.removeprefix("0x"))
-        if each.type == "uuid":
+        if field.type == "uuid":
             return self._topic_id(said)
-        if each.name in GROUP_FIELDS:
+        if field.name in GROUP_FIELDS:
             return said and self._prefix + said
         return self._real.get(said, said) if isinstance(said, str) else said
 
@@ -82,20 +84,20 @@ class Names:
 
     def _render(self, definition: Definition, name: str, message: Any, version: int) -> dict[str, Any]:
         struct: Struct = definition.structs[name]
-        present = (each for each in struct.fields if version in each.versions and each.name != "throttle_time_ms")
+        present = (field for field in struct.fields if version in field.versions and field.name != "throttle_time_ms")
         return {each.name: self._say(definition, each, getattr(message, each.name), version) for each in present}
 
-    def _say(self, definition: Definition, each: Field, value: Any, version: int) -> Any:
-        if each.name == "error_message":
+    def _say(self, definition: Definition, field: Field, value: Any, version: int) -> Any:
+        if field.name == "error_message":
             return None if value is None else "given"
-        if each.name == "port" and value == self._port:
+        if field.name == "port" and value == self._port:
             return "its own"
         if isinstance(value, list):
-            said = [self._say(definition, each, element, version) for element in value]
+            said = [self._say(definition, field, element, version) for element in value]
             return sorted(said, key=json.dumps)
-        if each.is_struct and value is not None:
-            return self._render(definition, each.type, value, version)
-        if each.type == "uuid":
+        if field.is_struct and value is not None:
+            return self._render(definition, field.type, value, version)
+        if field.type == "uuid":
             return self._topic_names.get(value, value.hex())
         if isinstance(value, bytes):
             return f"0x{value.hex()}"

@@ -50,8 +50,8 @@ def describe(client: WireClient) -> dict[str, tuple[int, str | None, bool, str]]
     (result,) = client.request(request, 4).results
     assert result.error_code == 0, result
     return {
-        each.name: (each.config_type, default_of(each), each.is_sensitive, update_mode(client, each))
-        for each in result.configs
+        config.name: (config.config_type, default_of(config), config.is_sensitive, update_mode(client, config))
+        for config in result.configs
     }
 
 
@@ -70,7 +70,7 @@ def update_mode(client: WireClient, config: Any) -> str:
 
 def default_of(config: Any) -> str | None:
     """The default of a config that may be set. Kafka leaves a default out that is null."""
-    return next((each.value for each in config.synonyms if each.source == DEFAULT), None)
+    return next((synonym.value for synonym in config.synonyms if synonym.source == DEFAULT), None)
 
 
 if __name__ == "__main__":

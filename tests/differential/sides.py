@@ -63,7 +63,7 @@ def is_coordinator(client: WireClient) -> bool:
     found = client.request(FindCoordinatorRequest(key_type=0, coordinator_keys=groups), 4).coordinators
     if any(each.error_code for each in found):
         return False
-    return not any(each.error_code for each in client.request(DescribeGroupsRequest(groups=groups), 5).groups)
+    return not any(group.error_code for group in client.request(DescribeGroupsRequest(groups=groups), 5).groups)
 
 
 def new_prefix() -> str:

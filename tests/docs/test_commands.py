@@ -54,7 +54,7 @@ def problem(arguments: list[str]) -> str:
     return next((f"{context.info_name} has no option {name}" for name in given if name not in known), "")
 
 
-@pytest.mark.parametrize("page", [each for each in PAGES if name_of(each) not in LISTS], ids=name_of)
+@pytest.mark.parametrize("page", [page for page in PAGES if name_of(page) not in LISTS], ids=name_of)
 def test_the_commands_of_a_page_exist(page):
     found = [
         f"line {number}: coordinator {' '.join(arguments)}: {wrong}"

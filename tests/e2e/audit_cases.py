@@ -103,11 +103,13 @@ def a_process_is_killed_again(scene: Scene) -> None:
         scene.steady(one)
         assert_ended(scene.of_kind(schema.MemberRemoved)[-1], killed_ms)
     history = scene.history()
-    found = {each.kind: each for each in findings(history, history.last_ms or 0)}
+    found = {finding.kind: finding for finding in findings(history, history.last_ms or 0)}
     assert found[Kind.CRASH_LOOP].about == "crashing (127.0.0.1)"
     assert "2 times" in found[Kind.CRASH_LOOP].headline
     assert Kind.SHORT_SESSION_TIMEOUT not in found
-    ended = [each for each in history.generations if (Cause.SESSION_EXPIRED, "crashing") in triggers(each)]
+    ended = [
+        generation for generation in history.generations if (Cause.SESSION_EXPIRED, "crashing") in triggers(generation)
+    ]
     scene.tells(ended[0], "crashing is back under a new member id")
     one.leave()
 
@@ -222,7 +224,7 @@ def a_static_member_restarts_with_other_topics(scene: Scene) -> None:
 
 def shared_instance_id(scene: Scene) -> list[Finding]:
     history = scene.history()
-    return [each for each in findings(history, history.last_ms or 0) if each.kind is Kind.SHARED_INSTANCE_ID]
+    return [finding for finding in findings(history, history.last_ms or 0) if finding.kind is Kind.SHARED_INSTANCE_ID]
 
 
 def a_static_member_is_fenced(scene: Scene) -> None:
@@ -311,7 +313,7 @@ def a_topic_vanishes(scene: Scene) -> None:
     scene.after(before)
     later = list(scene.history().generations)[before:]
     causes = [cause for generation in later for cause, _ in triggers(generation)]
-    assert Cause.METADATA_CHANGED in causes or {other: [2, 0]} in [each.topic_changes for each in later]
+    assert Cause.METADATA_CHANGED in causes or {other: [2, 0]} in [offset.topic_changes for offset in later]
     one.driver.kill()
 
 
@@ -331,11 +333,11 @@ def an_administrator_deletes_and_resets(scene: Scene) -> None:
     assert removed.requested_by is not None
     assert (removed.cause, removed.requested_by.client_id) == (Cause.ADMIN, "ops")
     told = members.noted(scene)
-    assert [each for each in told if each.startswith("ops (127.0.0.1")] == [
+    assert [line for line in told if line.startswith("ops (127.0.0.1")] == [
         f"ops (127.0.0.1) reset 1 committed offset: {scene.topic}-0 from 0 to 7",
         "ops (127.0.0.1) deleted the group",
     ], told
-    assert any("deleted with the group: " in each and f"{scene.topic}-0 at 7" in each for each in told), told
+    assert any("deleted with the group: " in line and f"{scene.topic}-0 at 7" in line for line in told), told
 
 
 def a_group_is_full(scene: Scene) -> None:
@@ -356,9 +358,9 @@ def assignors_do_not_agree(scene: Scene) -> None:
     assert {(each.api, each.error) for each in rejected} == {("JoinGroup", "INCONSISTENT_GROUP_PROTOCOL")}
     assert rejected[0].member.client_id == "other"
     told = members.noted(scene)
-    assert any("was refused: it offers roundrobin, and what all members have is range" in each for each in told), told
+    assert any("was refused: it offers roundrobin, and what all members have is range" in line for line in told), told
     history = scene.history()
-    found = {each.kind: each for each in findings(history, history.last_ms or 0)}[Kind.REJECTED_CLIENT]
+    found = {finding.kind: finding for finding in findings(history, history.last_ms or 0)}[Kind.REJECTED_CLIENT]
     assert found.about == "other (127.0.0.1)"
     assert "one offers range" in found.evidence
     one.leave()
@@ -374,7 +376,7 @@ def the_server_restarts(scene: Scene) -> None:
     wait_for(lambda: one.commit()["event"] == "committed", SECONDS, "a commit after the restart", every_ms=200)
     after = scene.history()
     later = list(after.generations)[len(before.generations) :]
-    assert {each.cause for each in later} <= {Cause.LEADER_REJOINED}, later
+    assert {offset.cause for offset in later} <= {Cause.LEADER_REJOINED}, later
     with AuditTopic(scene.server.bootstrap) as topic:
         started = [record for record in topic.tail(1_000)[0] if b'"coordinator.started"' in record.value]
     assert len(started) >= 2

@@ -33,7 +33,7 @@ def two_members(scene: Scene, **options: Any) -> tuple[Member, Member]:
 
 
 def noted(scene: Scene) -> list[str]:
-    return [each.text for each in notes(scene.history())]
+    return [note.text for note in notes(scene.history())]
 
 
 def rejected_with(scene: Scene, error: str) -> list[schema.RequestRejected]:
@@ -172,7 +172,7 @@ def a_static_member_is_refused(scene: Scene) -> None:
     told = [each for each in noted(scene) if each.startswith("twin (127.0.0.1")]
     assert told and "was refused: one (127.0.0.1" in told[0] and "has its group.instance.id pod-0" in told[0], told
     history = scene.history()
-    found = {each.kind: each for each in findings(history, history.last_ms or 0)}
+    found = {finding.kind: finding for finding in findings(history, history.last_ms or 0)}
     assert found[Kind.REJECTED_CLIENT].about == "twin (127.0.0.1)"
     assert "has its group.instance.id pod-0" in found[Kind.REJECTED_CLIENT].headline
     one.driver.kill()
@@ -371,7 +371,7 @@ def an_assignor_changes(scene: Scene) -> None:
         scene.unknown = "that it closed: this client does not say it, and its successor waits for its session to end"
     scene.admin().create_partitions({scene.topic: NewPartitions(PARTITIONS + 1)})
     scene.steady(again, partitions=PARTITIONS + 1)
-    changed = next(each for each in scene.history().generations if each.protocol_name == "range")
+    changed = next(generation for generation in scene.history().generations if generation.protocol_name == "range")
     scene.tells(changed, "The assignor changed from uniform to range.")
     scene.tells(scene.stable_because(Cause.TOPICS_CHANGED, ""), "grew from 4 to 5 partitions")
     again.leave()

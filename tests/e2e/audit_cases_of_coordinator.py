@@ -32,7 +32,7 @@ def the_coordinator_stands_still(scene: Scene) -> None:
     os.kill(pid, signal.SIGCONT)
 
     def pauses() -> list[str]:
-        return [each.text for each in notes(scene.history()) if "the coordinator stood still for" in each.text]
+        return [note.text for note in notes(scene.history()) if "the coordinator stood still for" in note.text]
 
     wait_for(pauses, SECONDS, "the pause in the audit", every_ms=100)
     threading.Event().wait(2 * SESSION_MS / 1_000)  # sessions of members that gave up end in this time
@@ -68,9 +68,9 @@ def the_coordinator_restarts_in_order(scene: Scene) -> None:
     server.start()
     three = scene.member("three", **options)
     scene.steady(one, two, three)
-    told = [each.text for each in notes(scene.history())]
-    assert any("the coordinator was stopped" in each for each in told), told
-    assert any("after its stop" in each for each in told), told
+    told = [note.text for note in notes(scene.history())]
+    assert any("the coordinator was stopped" in line for line in told), told
+    assert any("after its stop" in line for line in told), told
     scene.never_tells(
         "another subscription", "other assignors", "subscribed", "vanished", "appeared", "give all members"
     )

@@ -48,7 +48,10 @@ def a_group_is_upgraded(scene: Scene) -> None:
     new = scene.member("new")
     scene.steady(classic, new)
     (converted,) = scene.of_kind(schema.GroupConverted)
-    assert (converted.group_type, [each.member.client_id for each in converted.members]) == ("consumer", ["classic"])
+    assert (converted.group_type, [member.member.client_id for member in converted.members]) == (
+        "consumer",
+        ["classic"],
+    )
     scene.tells(
         scene.stable_because(Cause.NEW_MEMBER, "new"), "because new (127.0.0.1", ") joined", "2 of 4 partitions moved"
     )
@@ -77,13 +80,13 @@ def a_group_is_downgraded(scene: Scene) -> None:
 
 def every_member_changes_its_protocol(scene: Scene) -> None:
     """A rolling change: each classic member closes and comes back with the new protocol."""
-    members = {each.name: each for each in classic_members(scene, "one", "two")}
+    members = {classic_member.name: classic_member for classic_member in classic_members(scene, "one", "two")}
     for name in ("one", "two"):
         members[name].leave()
         members[name] = scene.member(name)
         scene.steady(*members.values())
     (converted,) = scene.of_kind(schema.GroupConverted)
-    assert [each.member.client_id for each in converted.members] == ["two"]
+    assert [member.member.client_id for member in converted.members] == ["two"]
     causes = [cause for generation in scene.history().generations for cause, _ in triggers(generation)]
     assert set(causes) <= {Cause.NEW_MEMBER, Cause.MEMBER_LEFT, Cause.LEADER_REJOINED, Cause.MEMBER_REJOINED}, causes
     for member in members.values():

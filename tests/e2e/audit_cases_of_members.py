@@ -14,7 +14,7 @@ COOPERATIVE = ["cooperative-sticky"]
 
 
 def noted(scene: Scene) -> list[str]:
-    return [each.text for each in notes(scene.history())]
+    return [note.text for note in notes(scene.history())]
 
 
 def wait_until_empty(scene: Scene) -> None:
@@ -73,7 +73,7 @@ def a_topic_is_made_again(scene: Scene) -> None:
     generation = scene.stable_with(lambda each: each.partitions == 2, "two partitions")
     scene.tells(generation, "Both partitions got their first owner.")
     told = [scene.story(each) for each in scene.history().generations]
-    assert any("was deleted and created again with 2 partitions" in each or "vanished" in each for each in told), told
+    assert any("was deleted and created again with 2 partitions" in line or "vanished" in line for line in told), told
     scene.never_tells("shrank", "no owner", "Nobody consumed", "try:", "cooperative-sticky")
     one.leave()
 
@@ -110,7 +110,9 @@ def from_range_to_cooperative(scene: Scene) -> None:
                 member.leave()
                 members[name] = scene.member(name, assignors=assignors)
                 scene.steady(*members.values())
-        between = next(each for each in scene.history().generations if each.protocol_name == "cooperative-sticky")
+        between = next(
+            generation for generation in scene.history().generations if generation.protocol_name == "cooperative-sticky"
+        )
         scene.tells(between, "All 4 partitions had no owner")  # they still give up everything
     else:
         assert advice is not None
@@ -151,7 +153,7 @@ def a_storm(scene: Scene) -> None:
         coming.leave()
         scene.steady(one)
     history = scene.history()
-    found = {each.kind: each for each in findings(history, history.last_ms or 0)}
+    found = {finding.kind: finding for finding in findings(history, history.last_ms or 0)}
     assert "member left: 6" in found[Kind.REBALANCE_STORM].evidence
     assert not any(each.startswith(("new member", "member rejoined")) for each in found[Kind.REBALANCE_STORM].evidence)
     assert found[Kind.FLAPPING_MEMBER].about == "coming (127.0.0.1)"
@@ -179,14 +181,22 @@ def a_fenced_member_commits(scene: Scene) -> None:
     told = [each for each in noted(scene) if not each.startswith("the coordinator")]
     assert told[0].startswith("twin (127.0.0.1"), told
     assert "took the place of one (127.0.0.1) as static member pod-0, without a rebalance" in told[0]
-    rejections = [each for each in told if "fenced" in each or "refused" in each]
+    rejections = [line for line in told if "fenced" in line or "refused" in line]
     if {each.error for each in scene.of_kind(schema.RequestRejected)} <= {"UNKNOWN_MEMBER_ID"}:
         scene.unknown = "no request is fenced: this client's heartbeats name no instance, and it takes the place back"
-        assert all("an offset commit by one (127.0.0.1) was refused: it is no member" in each for each in rejections)
+        assert all(
+            "an offset commit by one (127.0.0.1) was refused: it is no member" in rejection for rejection in rejections
+        )
     else:
-        by_twin = [each for each in rejections if ": twin (127.0.0.1" in each and "group.instance.id pod-0" in each]
+        by_twin = [
+            rejection
+            for rejection in rejections
+            if ": twin (127.0.0.1" in rejection and "group.instance.id pod-0" in rejection
+        ]
         assert by_twin, rejections
-        assert all(each.removeprefix("an offset commit by ").startswith("one (127.0.0.1") for each in rejections)
+        assert all(
+            rejection.removeprefix("an offset commit by ").startswith("one (127.0.0.1") for rejection in rejections
+        )
     one.driver.kill()
     twin.driver.kill()
 

@@ -119,7 +119,7 @@ def steady(members: list[Member], partitions: int, what: str) -> int:
         for member in members:
             assert member.problem is None, member.problem
         memberships = [member.membership for member in members]
-        known = [each for each in memberships if each is not None]
+        known = [membership for membership in memberships if membership is not None]
         if len(known) < len(members) or len({each.generation_id for each in known}) != 1:
             return None
         owned = sorted(index for each in known for index in each.partitions)

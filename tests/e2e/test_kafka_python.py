@@ -89,7 +89,7 @@ def committed(server: RunningServer, group_id: str, topic: str) -> dict[int, int
     with WireClient(server.bootstrap) as client:
         wanted = [OffsetFetchRequestTopic(name=topic, partition_indexes=list(range(PARTITIONS)))]
         (answer,) = client.request(OffsetFetchRequest(group_id=group_id, topics=wanted), 5).topics
-    return {each.partition_index: each.committed_offset for each in answer.partitions}
+    return {partition.partition_index: partition.committed_offset for partition in answer.partitions}
 
 
 def described(server: RunningServer, group_id: str) -> tuple[str, set[str]]:

@@ -40,7 +40,7 @@ class Topics:
         admin = self._admin()
         wanted = [ConsumerGroupTopicPartitions(group, partitions)]
         (answer,) = admin.list_consumer_group_offsets(wanted, request_timeout=SECONDS).values()
-        return [max(each.offset, 0) for each in answer.result().topic_partitions]
+        return [max(topic_partition.offset, 0) for topic_partition in answer.result().topic_partitions]
 
     def config(self, topic: str, name: str) -> str:
         resource = ConfigResource(ConfigResource.Type.TOPIC, topic)

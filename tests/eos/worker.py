@@ -60,8 +60,8 @@ class Worker:
             return
         self._producer.begin_transaction()
         try:
-            for each in messages:
-                self._producer.produce(self._sink, each.value(), partition=each.partition())
+            for message in messages:
+                self._producer.produce(self._sink, message.value(), partition=message.partition())
             self._producer.send_offsets_to_transaction(
                 _next_offsets(messages), self._consumer.consumer_group_metadata(), SECONDS
             )
@@ -95,12 +95,12 @@ def _until_final(end: Callable[[float], object]) -> None:
 
 
 def _next_offsets(messages: list[Any]) -> list[TopicPartition]:
-    last = {each.partition(): each for each in messages}
+    last = {message.partition(): message for message in messages}
     return [TopicPartition(each.topic(), partition, each.offset() + 1) for partition, each in last.items()]
 
 
 def _first_offsets(messages: list[Any]) -> list[TopicPartition]:
-    first = {each.partition(): each for each in reversed(messages)}
+    first = {message.partition(): message for message in reversed(messages)}
     return [TopicPartition(each.topic(), partition, each.offset()) for partition, each in first.items()]
 
 

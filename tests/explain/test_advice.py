@@ -40,13 +40,13 @@ STANDS_STILL = (
 
 
 def nothing_moved(group: Consumers) -> None:
-    leader = next(name for name, each in group.ids.items() if each == group.sim.group.leader)
+    leader = next(name for name, id_ in group.ids.items() if id_ == group.sim.group.leader)
     group.join(leader)
     group.settle(dict.fromkeys(group.ids, 600))
 
 
 def nothing_moved_in_no_time(group: Consumers) -> None:
-    leader = next(name for name, each in group.ids.items() if each == group.sim.group.leader)
+    leader = next(name for name, id_ in group.ids.items() if id_ == group.sim.group.leader)
     group.join(leader)
     group.settle(dict.fromkeys(group.ids, 20))
 

@@ -46,13 +46,13 @@ TOLD_OF_GROUPS: Final = re.compile(
 
 def all_claims() -> list[type[Claim]]:
     return [
-        each
+        var
         for module in MODULES
-        for each in vars(module).values()
-        if inspect.isclass(each)
-        and each.__module__ == module.__name__
-        and issubclass(each, Claim)
-        and each is not findings.Found
+        for var in vars(module).values()
+        if inspect.isclass(var)
+        and var.__module__ == module.__name__
+        and issubclass(var, Claim)
+        and var is not findings.Found
     ]
 
 
@@ -76,8 +76,8 @@ def test_each_claim_says_when_it_is_true_and_has_an_example(claim):
     every = (*examples.STORY, *examples.TRIES, *examples.FOUND, *examples.NOTES)
     own = [each for each in every if type(each) is claim]
     assert own or claim in WITHOUT_WORDS
-    for each in own:
-        words = examples.told(each)
+    for partition in own:
+        words = examples.told(partition)
         assert words
         assert all(text and text.isprintable() and "None" not in text for text in words)
 
@@ -134,10 +134,10 @@ def test_the_figures_of_a_story_are_those_of_its_claims():
     group.leave("two")
     group.settle()
     story = group.story()
-    moved = next(each for each in story.claims if isinstance(each, price.Moved))
-    numbers = {each.name: each.value for each in story.numbers}
+    moved = next(claim for claim in story.claims if isinstance(claim, price.Moved))
+    numbers = {number.name: number.value for number in story.numbers}
     assert (numbers["partitions_moved"], numbers["partitions"]) == (moved.moved, moved.partitions)
-    assert all(each.evidence.events for each in story.claims if not isinstance(each, Advice))
+    assert all(claim.evidence.events for claim in story.claims if not isinstance(claim, Advice))
 
 
 def test_advice_rests_on_claims_of_the_story_and_there_is_little_of_it():
@@ -145,7 +145,7 @@ def test_advice_rests_on_claims_of_the_story_and_there_is_little_of_it():
     group.vanish("two")
     group.settle()
     story = group.story()
-    given = [each for each in story.claims if isinstance(each, Advice)]
+    given = [claim for claim in story.claims if isinstance(claim, Advice)]
     assert 1 <= len(given) <= ADVICE_MAX
     for each in given:
         assert each.because

@@ -15,8 +15,8 @@ def worker(
     connectors: tuple[str, ...] = (), revoked: bytes | None = None, delay_ms: int = 0, **numbers: list[int]
 ) -> bytes:
     """An assignment of `connectors`, and of tasks by the names of their connectors."""
-    own = {each: [-1] for each in connectors} | {
-        name: ([-1] if name in connectors else []) + each for name, each in numbers.items()
+    own = {connector: [-1] for connector in connectors} | {
+        name: ([-1] if name in connectors else []) + number for name, number in numbers.items()
     }
     return assignment(1, tasks(**own), tasks() if revoked is None else revoked, struct.pack(">i", delay_ms))
 
@@ -44,7 +44,7 @@ def test_the_audit_has_what_a_worker_was_given():
 
 def test_consumers_are_no_workers():
     events = Consumers().group_of("a").sim.audited()
-    assert [each.worker for each in events if isinstance(each, schema.MemberAssigned)] == [None]
+    assert [event.worker for event in events if isinstance(event, schema.MemberAssigned)] == [None]
 
 
 def test_why_tells_what_the_workers_run():

@@ -46,7 +46,7 @@ def test_each_sentence_of_group_epochs_is_said(sentence):
 def test_the_ways_in_which_an_epoch_ends_or_goes_on_are_listed():
     listed = " ".join(sentence for sentence, _ in rows("Group epochs"))
     of_epochs = [each for each in examples.STORY if getattr(each, "is_epoch", False)]
-    endings = [each for each in of_epochs if isinstance(each, Superseded | InProgress)]
+    endings = [of_epoch for of_epoch in of_epochs if isinstance(of_epoch, Superseded | InProgress)]
     assert endings
     for ending in endings:
         for sentence in examples.told(ending):

@@ -243,7 +243,7 @@ def test_one_slow_rejoiner():
 def test_an_eager_assignor_where_nothing_moves():
     group = Consumers().group_of("a", "b")
     for _ in range(3):
-        leader = next(name for name, each in group.ids.items() if each == group.sim.group.leader)
+        leader = next(name for name, id_ in group.ids.items() if id_ == group.sim.group.leader)
         group.join(leader)
         group.settle({name: 100 for name in group.ids})
     found = group.findings()[Kind.EAGER_WITHOUT_NEED]
@@ -256,7 +256,7 @@ def test_an_eager_assignor_where_nothing_moves():
 def test_an_assignor_that_is_not_known_to_be_eager_and_moves_nothing_is_no_finding(protocol):
     group = Consumers(protocol=protocol).group_of("a", "b")
     for _ in range(3):
-        leader = next(name for name, each in group.ids.items() if each == group.sim.group.leader)
+        leader = next(name for name, id_ in group.ids.items() if id_ == group.sim.group.leader)
         group.join(leader)
         group.settle({name: 100 for name in group.ids})
     assert group.findings() == {}

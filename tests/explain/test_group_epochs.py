@@ -137,7 +137,7 @@ def test_a_classic_member_that_does_not_rejoin_is_not_said_to_keep_partitions():
         if "b" in world.consumer.members:
             world.heartbeat("b", generation_id=3)
     history = GroupHistory.of(GROUP_ID, world.audited())
-    stories = " ".join(sentence(history, each) for each in history.generations)
+    stories = " ".join(sentence(history, generation) for generation in history.generations)
     assert "b (127.0.0.1) did not rejoin within the rebalance timeout, 1 min" in stories
     assert "did not give up" not in stories
 
@@ -278,7 +278,7 @@ def test_each_epoch_has_its_own_cause(world):
     world.depart("b")
     history = GroupHistory.of(GROUP_ID, world.audited())
     epochs = [history.generation(number) for number in (4, 5)]
-    stories = [sentence(history, each) for each in epochs if each is not None]
+    stories = [sentence(history, epoch) for epoch in epochs if epoch is not None]
     assert "because client-a (127.0.0.1) left. It never became stable" in stories[0]
     assert "because client-b (127.0.0.1) left. Also, client-a (127.0.0.1) left. Nobody was left" in stories[1]
 
@@ -318,7 +318,7 @@ def hold_up(world, number, asked_after_ms=0, gives_up_after_ms=0):
 
 def who_holds_up_others(world):
     history = GroupHistory.of(GROUP_ID, world.audited())
-    return [each for each in findings(history, history.last_ms or 0) if each.kind is Kind.HOLDS_UP_OTHERS]
+    return [finding for finding in findings(history, history.last_ms or 0) if finding.kind is Kind.HOLDS_UP_OTHERS]
 
 
 def test_a_member_that_holds_up_others_is_found(world):
@@ -332,7 +332,9 @@ def test_a_member_that_holds_up_others_is_found(world):
     assert found.evidence[-1] == "group epoch 7: 1 member waited 2 s; it took 2 s after it was asked"
     assert found.advice.startswith("look at what slows it")
     history = GroupHistory.of(GROUP_ID, world.audited())
-    assert {each.kind for each in findings(unpacked(packed(history)), history.last_ms or 0)} >= {Kind.HOLDS_UP_OTHERS}
+    assert {finding.kind for finding in findings(unpacked(packed(history)), history.last_ms or 0)} >= {
+        Kind.HOLDS_UP_OTHERS
+    }
 
 
 def test_who_held_up_others_twice_is_not_found(world):
@@ -365,8 +367,8 @@ def test_a_second_member_with_the_same_instance_id(world):
     world.enter("twin", instance_id="pod-0")
     history = GroupHistory.of(GROUP_ID, world.audited())
     refused = "client-twin (127.0.0.1) was refused: client-s (127.0.0.1) has its group.instance.id pod-0"
-    assert refused in [each.text for each in notes(history)]
-    found = {each.kind: each for each in findings(history, history.last_ms or 0)}[Kind.REJECTED_CLIENT]
+    assert refused in [note.text for note in notes(history)]
+    found = {finding.kind: finding for finding in findings(history, history.last_ms or 0)}[Kind.REJECTED_CLIENT]
     assert found.headline == "client-twin (127.0.0.1) cannot join: pod-0 (127.0.0.1) has its group.instance.id pod-0"
 
 
@@ -386,8 +388,8 @@ def test_a_member_that_is_refused_because_of_itself(world):
     assert world.enter("s", instance_id="pod-0").error_code == ErrorCode.UNRELEASED_INSTANCE_ID
     history = GroupHistory.of(GROUP_ID, world.audited())
     itself = "it has its group.instance.id pod-0 itself, by a request whose answer was lost"
-    assert f"client-s (127.0.0.1) was refused: {itself}" in [each.text for each in notes(history)]
-    found = {each.kind: each for each in findings(history, history.last_ms or 0)}[Kind.REJECTED_CLIENT]
+    assert f"client-s (127.0.0.1) was refused: {itself}" in [note.text for note in notes(history)]
+    found = {finding.kind: finding for finding in findings(history, history.last_ms or 0)}[Kind.REJECTED_CLIENT]
     assert found.headline == (
         "client-s (127.0.0.1) cannot join: it is in the group already, as pod-0: the answer to its first request was"
         " lost"
@@ -416,7 +418,7 @@ def test_a_static_member_that_leaves_for_good_and_comes_back_wastes_its_instance
 
 def kinds(world):
     history = GroupHistory.of(GROUP_ID, world.audited())
-    return {each.kind: each for each in findings(history, history.last_ms or 0)}
+    return {finding.kind: finding for finding in findings(history, history.last_ms or 0)}
 
 
 def test_a_stale_commit_and_a_fenced_member(world):
@@ -426,9 +428,9 @@ def test_a_stale_commit_and_a_fenced_member(world):
     world.beat("a", 3)
     world.beat("a", 2)
     world.commit_offsets("a", 9, {0: 1})
-    told_notes = [each.text for each in notes(GroupHistory.of(GROUP_ID, world.audited()))]
+    told_notes = [note.text for note in notes(GroupHistory.of(GROUP_ID, world.audited()))]
     assert "client-a (127.0.0.1) was fenced: member epoch 2, which its heartbeat named, is not its own" in told_notes
-    assert any("member epoch 9, which it named, is not its own, or is older" in each for each in told_notes)
+    assert any("member epoch 9, which it named, is not its own, or is older" in told_note for told_note in told_notes)
 
 
 def test_a_conversion_is_noted_and_ends_the_epoch():
@@ -437,7 +439,7 @@ def test_a_conversion_is_noted_and_ends_the_epoch():
     world.enter("a")
     world.depart("a")
     history = GroupHistory.of(GROUP_ID, world.audited())
-    texts = [each.text for each in notes(history)]
+    texts = [note.text for note in notes(history)]
     assert "the group became a consumer group (KIP-848), with its member" in texts
     assert "the group became a classic group, with its member" in texts
     epoch = history.generation(2)

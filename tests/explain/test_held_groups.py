@@ -18,7 +18,7 @@ NOW_MS = FOUND_MS + 5 * 60_000
 
 
 def held(*clients: str, group_id: str = "web", **fields: Any) -> GroupHeldByCluster:
-    members = [MemberRef(f"{each}-id", each, "/10.0.0.1") for each in clients]
+    members = [MemberRef(f"{client}-id", client, "/10.0.0.1") for client in clients]
     event = {"time_ms": FOUND_MS, "since_ms": FOUND_MS, "node_id": 1, "coordinator_epoch": 1, **fields}
     return GroupHeldByCluster(group_id=group_id, members=members, **event)
 
@@ -89,7 +89,7 @@ def test_it_is_over_as_soon_as_a_node_has_taken_the_group_in():
     group = Consumers().group_of("one")
     for event in group.sim.audited():
         history.apply(event)
-    assert Kind.HELD_BY_CLUSTER not in {each.kind for each in findings(history, NOW_MS, clock)}
+    assert Kind.HELD_BY_CLUSTER not in {finding.kind for finding in findings(history, NOW_MS, clock)}
     assert history.held_by_cluster is None
 
 
@@ -122,7 +122,7 @@ def test_each_change_is_told_in_the_order_of_time():
     history.note_coordinator(
         CoordinatorStarted(time_ms=FOUND_MS - 1, node_id=1, coordinator_epoch=1, software_version="1.0.0")
     )
-    assert [each.text for each in notes(history)] == [
+    assert [note.text for note in notes(history)] == [
         "the coordinator started",
         "the cluster coordinated the group: a (10.0.0.1) was in it there",
         "the nodes and the cluster coordinated the group: a (10.0.0.1) and b (10.0.0.1) were in it there",

@@ -91,10 +91,12 @@ def test_the_outcomes_of_an_eventful_history():
     history = GroupHistory.of(GROUP_ID, eventful())
     assert not history.begins_in_the_middle
     assert not history.gaps
-    assert Outcome.CUT_SHORT in {each.outcome for each in history.generations}
-    assert len({each.created_seq for each in history.generations}) == 2
-    assert [each.generation_id for each in history.generations if each.created_seq == history.created_seq] == [1]
-    assert [each.member.client_id for each in history.members.values()] == ["z"]
+    assert Outcome.CUT_SHORT in {generation.outcome for generation in history.generations}
+    assert len({generation.created_seq for generation in history.generations}) == 2
+    assert [
+        generation.generation_id for generation in history.generations if generation.created_seq == history.created_seq
+    ] == [1]
+    assert [member.member.client_id for member in history.members.values()] == ["z"]
     assert history.removals[0].cause is Cause.ADMIN
 
 
@@ -110,10 +112,10 @@ def test_missing_events_are_noticed(missing):
 
 def test_another_incarnation_begins_without_members_even_if_the_end_of_the_last_one_is_missing():
     events = list(eventful())
-    until = next(number for number, each in enumerate(events) if each.generation_id == 2)
-    rest = [each for each in events if each.created_seq != events[0].created_seq]
+    until = next(number for number, event in enumerate(events) if event.generation_id == 2)
+    rest = [event for event in events if event.created_seq != events[0].created_seq]
     history = GroupHistory.of(GROUP_ID, events[: until + 5] + rest)
-    assert [each.member.client_id for each in history.members.values()] == ["z"]
+    assert [member.member.client_id for member in history.members.values()] == ["z"]
     assert history.gaps
 
 
@@ -207,4 +209,4 @@ def test_what_changed_between_two_generations():
     assert [each.client_id for each in difference.came] == ["c"]
     assert [each.client_id for each in difference.went] == ["b"]
     assert difference.moved == 2
-    assert {each.member.client_id: each.kept for each in difference.changes} == {"a": 2, "b": 0, "c": 0}
+    assert {change.member.client_id: change.kept for change in difference.changes} == {"a": 2, "b": 0, "c": 0}

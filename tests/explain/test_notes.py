@@ -19,7 +19,7 @@ def told(*events: tuple[type[schema.AuditEvent], dict[str, Any]]) -> list[str]:
     history = History().created()
     for kind, own in events:
         history.add(kind, "Empty", **own)
-    return [each.text for each in notes(GroupHistory.of("orders", history.events))]
+    return [note.text for note in notes(GroupHistory.of("orders", history.events))]
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,7 @@ def absent_ms(group: Consumers) -> list[tuple[str, int, int]]:
     """Of the latest generation: last owner, partitions and ms without an owner."""
     generation = group.history().latest
     assert generation is not None and generation.outcome is Outcome.STABLE
-    return sorted((each.member.client_id, each.partitions, each.ms) for each in generation.absences)
+    return sorted((absence.member.client_id, absence.partitions, absence.ms) for absence in generation.absences)
 
 
 def test_an_owner_that_joins_an_eager_rebalance_has_given_up_its_partitions():
@@ -203,7 +203,9 @@ def test_a_partition_that_moves_several_times_until_the_group_is_stable_moved_on
     owners.assigned(C, {"t": [1]}, 500)
     moved, absences, first, could_stay = owners.take({B.member_id, C.member_id})
     assert (moved, first, could_stay) == (2, 0, 0)
-    assert sorted((each.member, each.partitions, each.stopped_ms, each.assigned_ms) for each in absences) == [
+    assert sorted(
+        (absence.member, absence.partitions, absence.stopped_ms, absence.assigned_ms) for absence in absences
+    ) == [
         (A, 1, 20, 100),
         (A, 1, 20, 500),
     ]
@@ -243,7 +245,7 @@ def test_what_is_noticed_by_a_replacement_may_have_been_so_earlier():
     group.settle_joined()
     latest = group.history().latest
     assert latest is not None
-    assert [each.is_unsure for each in latest.absences] == [True]
+    assert [absence.is_unsure for absence in latest.absences] == [True]
 
 
 def test_a_member_that_is_not_heard_after_its_assignment_may_never_have_had_it():

@@ -51,7 +51,9 @@ def test_a_removal_names_the_client_that_was_there_last():
     group.settle()
     (removal,) = group.history().generations[-1].changes.removed
     assert removal.member.client_id == "new"
-    assert [each.member.client_id for each in group.history().generations[-1].triggers if each.member] == ["new"]
+    assert [trigger.member.client_id for trigger in group.history().generations[-1].triggers if trigger.member] == [
+        "new"
+    ]
     assert "pod-0 (127.0.0.1, java) was silent" in text(group.story())
 
 

@@ -51,7 +51,7 @@ def test_a_client_that_said_what_it_is_before_a_restart_is_not_said_to_be_silent
 @pytest.mark.parametrize("software", ["", "sarama"])
 def test_no_client_is_told_to_use_an_assignor_that_it_does_not_have(software):
     group = Consumers(software=software).group_of("a", "b")
-    leader = next(name for name, each in group.ids.items() if each == group.sim.group.leader)
+    leader = next(name for name, id_ in group.ids.items() if id_ == group.sim.group.leader)
     group.join(leader)
     group.settle({name: 100 for name in group.ids})
     assert "cooperative-sticky" not in advice(group)
@@ -59,7 +59,7 @@ def test_no_client_is_told_to_use_an_assignor_that_it_does_not_have(software):
 
 def test_the_way_to_a_cooperative_assignor_is_named_step_by_step():
     group = Consumers().group_of("a", "b")
-    leader = next(name for name, each in group.ids.items() if each == group.sim.group.leader)
+    leader = next(name for name, id_ in group.ids.items() if id_ == group.sim.group.leader)
     group.join(leader)
     group.settle({name: 600 for name in group.ids})
     assert "in two rolling restarts" in advice(group)
@@ -87,11 +87,11 @@ def test_after_a_restart_of_the_coordinator_it_is_not_known_whether_assignors_ch
     group = Consumers(initial_delay_ms=3_000)
     for name in ("a", "b"):
         group.sim.join(name, metadata=SUBSCRIPTION, protocols=("range", "roundrobin"), version=3)
-    group.ids = {each.client_id: each.member_id for each in group.sim.group.members.values()}
+    group.ids = {member.client_id: member.member_id for member in group.sim.group.members.values()}
     group.sim.advance(6_000)
     group.settle_joined()
     group.sim.restart()
-    leader = next(name for name, each in group.ids.items() if each == group.sim.group.leader)
+    leader = next(name for name, id_ in group.ids.items() if id_ == group.sim.group.leader)
     group.sim.join(leader, group.ids[leader], metadata=SUBSCRIPTION, protocols=("range", "roundrobin"), version=3)
     headline = group.story().headline
     assert "rejoined with the same topics" in headline
@@ -192,7 +192,7 @@ def test_a_rolling_restart_counts_members_and_says_what_it_leaves_out():
             group.leave(name, "the consumer is being closed")
             group.join(name)
             group.settle()
-    (found,) = [each for kind, each in group.findings().items() if kind == "rolling_restart"]
+    (found,) = [finding for kind, finding in group.findings().items() if kind == "rolling_restart"]
     assert "3 members left and came back" in found.headline
 
 
@@ -202,7 +202,7 @@ def test_evidence_that_is_shortened_says_so():
         group.vanish("b")
         group.join("b")
         group.settle()
-    (found,) = [each for kind, each in group.findings().items() if kind == "flapping_member"]
+    (found,) = [finding for kind, finding in group.findings().items() if kind == "flapping_member"]
     assert found.evidence[0] == "3 earlier"
     assert len(found.evidence) == 6
 
@@ -221,9 +221,10 @@ def test_a_static_member_whose_restart_takes_longer_than_its_session_is_advised_
     generation = next(each for each in group.history().generations if each.changes.removed)
     story = story_of(group.history(), generation)
     assert any(
-        each.startswith("if the static member was restarted, raise session.timeout.ms above ") for each in story.advice
+        advice.startswith("if the static member was restarted, raise session.timeout.ms above ")
+        for advice in story.advice
     )
-    assert not any("shut down for good" in each for each in story.advice)
+    assert not any("shut down for good" in advice for advice in story.advice)
 
 
 def test_a_static_member_that_does_not_come_back_may_be_gone_for_good():

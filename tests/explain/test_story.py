@@ -38,7 +38,7 @@ def test_a_member_that_was_silent():
     assert story.headline.endswith("because billing-2 (127.0.0.1, java) was silent for 10 s, its session timeout")
     assert "Nobody consumed the 3 partitions of billing-2 for 10 s: 10 s before the rebalance began" in text(story)
     assert "The connection of billing-2 stayed open: its process stood still (SIGSTOP," in text(story)
-    assert any("session.timeout.ms above 10 s" in each for each in story.advice)
+    assert any("session.timeout.ms above 10 s" in advice for advice in story.advice)
 
 
 def test_a_member_whose_process_ended():
@@ -53,7 +53,7 @@ def test_a_member_whose_process_ended():
         " the network closed the connection."
     ) in text(story)
     assert "stayed open" not in text(story)
-    assert not any("raise session.timeout.ms" in each for each in story.advice)
+    assert not any("raise session.timeout.ms" in advice for advice in story.advice)
     assert story.advice[0].startswith("look at why the process of the silent member ended")
 
 
@@ -231,7 +231,7 @@ def test_a_member_that_left_long_after_it_joined_may_have_exceeded_its_poll_inte
     group.settle()
     story = group.story()
     assert "It last joined 1 min 30 s before, which is more: an exceeded max.poll.interval.ms would fit." in text(story)
-    assert any("max.poll.records" in each for each in story.advice)
+    assert any("max.poll.records" in advice for advice in story.advice)
 
 
 def test_a_member_that_hangs_is_named_and_not_the_innocent_newcomer():
@@ -247,8 +247,8 @@ def test_a_member_that_hangs_is_named_and_not_the_innocent_newcomer():
         "hung never rejoined and was removed after the rebalance timeout, 1 min, for which all others waited."
     ) in text(story)
     assert any(
-        "the member that did not rejoin was busy between two calls of poll(), or stood still" in each
-        for each in story.advice
+        "the member that did not rejoin was busy between two calls of poll(), or stood still" in advice
+        for advice in story.advice
     )
 
 
@@ -390,7 +390,7 @@ def test_what_a_crash_cut_short_stays_visible():
     group = Consumers().group_of("a")
     group.join("b")
     group.sim.restart()
-    (cut,) = [each for each in group.history().generations if each.outcome is Outcome.CUT_SHORT]
+    (cut,) = [generation for generation in group.history().generations if generation.outcome is Outcome.CUT_SHORT]
     assert cut.generation_id == 2
     assert "It was cut short at 22:13:20: the coordinator loaded the group again" in text(group.story(2))
 
@@ -416,12 +416,12 @@ def test_a_member_with_another_subscription():
     group.settle()
     story = group.story()
     assert "b (127.0.0.1, java) subscribed to u" in story.headline
-    assert any("give all members the same topics, unless" in each for each in story.advice)
+    assert any("give all members the same topics, unless" in advice for advice in story.advice)
 
 
 def test_the_leader_asks_for_a_new_assignment():
     group = Consumers().group_of("a", "b")
-    leader = next(name for name, each in group.ids.items() if each == group.sim.group.leader)
+    leader = next(name for name, id_ in group.ids.items() if id_ == group.sim.group.leader)
     group.join(leader)
     group.settle({name: 600 for name in group.ids})
     assert f"the leader, {leader} (127.0.0.1, java), rejoined to ask for a new assignment" in group.story().headline
@@ -440,20 +440,20 @@ def test_a_hostile_client_id_neither_controls_the_terminal_nor_poses_as_words():
 def test_figures_that_the_events_do_not_tell_are_unknown():
     group = Consumers().group_of("a")
     group.join("b")
-    numbers = {each.name: each.text for each in group.story().numbers}
+    numbers = {number.name: number.text for number in group.story().numbers}
     assert numbers["rebalance_ms"] == numbers["partitions_moved"] == "unknown"
     assert numbers["members"] == "2"
 
 
 def test_needless_moves_are_counted_and_the_assignor_is_named():
     group = Consumers(partitions=6).group_of("a", "b")
-    leader = next(name for name, each in group.ids.items() if each == group.sim.group.leader)
+    leader = next(name for name, id_ in group.ids.items() if id_ == group.sim.group.leader)
     group.join(leader)
     group.settle({name: 100 for name in group.ids}, plan={"a": [1, 3, 5], "b": [0, 2, 4]})
     story = group.story()
     assert "6 of 6 partitions moved, all needlessly." in text(story)
     assert "3 of 6 partitions had no owner for 100 ms." in text(story)  # those of the leader, which rejoined first
-    assert any("the assignor range moves more than it has to" in each for each in story.advice)
+    assert any("the assignor range moves more than it has to" in advice for advice in story.advice)
 
 
 def test_a_member_id_that_never_joined_is_named():
@@ -481,7 +481,7 @@ def test_a_member_id_that_never_joined_is_named():
 )
 def test_topics_that_changed_are_named(changes, said):
     group = Consumers().group_of("a", "b")
-    leader = next(name for name, each in group.ids.items() if each == group.sim.group.leader)
+    leader = next(name for name, id_ in group.ids.items() if id_ == group.sim.group.leader)
     group.join(leader)
     history = group.history()
     generation = history.latest
@@ -495,7 +495,7 @@ def test_topics_that_changed_are_named(changes, said):
 @pytest.mark.parametrize(("now", "said"), [(4, "with 4 partitions,"), (2, "with 2 partitions instead of 4,")])
 def test_a_topic_that_was_created_again_is_said_to_be_another_one(now, said):
     group = Consumers().group_of("a", "b")
-    group.join(next(name for name, each in group.ids.items() if each == group.sim.group.leader))
+    group.join(next(name for name, id_ in group.ids.items() if id_ == group.sim.group.leader))
     history = group.history()
     generation = history.latest
     assert generation is not None
@@ -529,7 +529,7 @@ def test_whether_a_client_gave_up_in_a_pause_or_was_started_again_in_it_is_not_k
     while removed_id in group.sim.group.members:
         group.quiet(1_000)
     group.settle()
-    (removed,) = (each for each in group.history().generations if each.changes.removed)
+    (removed,) = (generation for generation in group.history().generations if generation.changes.removed)
     story = group.story(removed.generation_id)
     assert "the coordinator itself stood still for 8 s, and found the connection of a" in text(story)
     assert "Whether a-00000001 gave up because nobody answered, or its process ended, is not known." in text(story)
@@ -547,7 +547,7 @@ def test_of_a_client_that_did_not_come_back_in_a_whole_session_after_a_pause_bot
     group.ids.clear()
     group.join("a")
     group.settle()
-    (emptied,) = (each for each in group.history().generations if each.changes.removed)
+    (emptied,) = (generation for generation in group.history().generations if generation.changes.removed)
     story = group.story(emptied.generation_id)
     said = text(story)
     assert "because a (127.0.0.1, java) was silent for 10 s, its session timeout" in said
@@ -571,7 +571,7 @@ def test_nobody_holds_up_a_group_that_waits_for_further_members():
 def test_members_that_offer_an_eager_assignor_too_give_up_all_partitions():
     """Java's consumer then rebalances eagerly, whichever assignor the group uses."""
     group = Consumers(protocol="cooperative-sticky,range").group_of("a", "b")
-    leader = next(name for name, each in group.ids.items() if each == group.sim.group.leader)
+    leader = next(name for name, id_ in group.ids.items() if id_ == group.sim.group.leader)
     group.join(leader)
     group.settle(dict.fromkeys(group.ids, 2_000))
     assert "3 of 6 partitions had no owner for 2 s." in text(group.story())  # b joined last, and was assigned at once

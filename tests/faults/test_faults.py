@@ -68,16 +68,16 @@ def test_who_waits_during_a_restart_or_a_stop_is_told_so(server: Coordinator) ->
             server._node.wait(lambda control: control.wait_for_held(barrier.id)),
         ]
         end()
-        for each in waits:
+        for wait in waits:
             with pytest.raises(TestingError, match=r"^the coordinator was stopped or restarted meanwhile$"):
-                each.result(timeout=5)
+                wait.result(timeout=5)
 
 
 def test_faults_are_numbered_and_reported_until_they_are_cleared(server: Coordinator) -> None:
     first, second = server.faults.drop("Fetch"), server.faults.hold("Fetch")
     first.remove()
     reports = server._node.ask(lambda control: control.faults.reports()).result()
-    assert [(each.fault_id, each.is_removed, each.waiting) for each in reports] == [
+    assert [(report.fault_id, report.is_removed, report.waiting) for report in reports] == [
         (first.id, True, 0),
         (second.id, False, 0),
     ]

@@ -32,7 +32,7 @@ def test_a_stock_consumer_comes_back_after_it_was_expired(server):
         before = server.group("billing").wait_for("Stable", members=2)
         server.faults.expire("billing", before.members[0].member_id)
         after = server.group("billing").wait_for("Stable", members=2, generation=before.generation_id + 1)
-        assert before.members[0].member_id not in {each.member_id for each in after.members}
+        assert before.members[0].member_id not in {member.member_id for member in after.members}
     server.assert_rebalances("billing", at_least=1, causes={"fault", "new_member", "leader_rejoined", "member_left"})
 
 
@@ -42,7 +42,7 @@ def test_a_forced_rebalance_keeps_the_members(server):
         before = server.group("billing").wait_for("Stable", members=2)
         server.faults.rebalance("billing", reason="drill")
         after = server.group("billing").wait_for("Stable", members=2, generation=before.generation_id + 1)
-        assert {each.member_id for each in after.members} == {each.member_id for each in before.members}
+        assert {member.member_id for member in after.members} == {member.member_id for member in before.members}
     started = [event for event in server.events("billing") if isinstance(event, schema.RebalanceStarted)]
     assert (Cause.FAULT, "drill") in [(each.cause, each.reason) for each in started]
 

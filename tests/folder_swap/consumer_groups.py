@@ -59,7 +59,7 @@ def differences_of_groups(bootstrap: str, before: Mapping[str, Any]) -> list[str
             "the end of a revocation": _beat(client, REVOKING, "a", 2, owned=given_up),
             "a member of an emptied group": _beat(client, EMPTY, "e", 0),
         }
-        problems += [f"{what}: error {each.error_code}" for what, each in answers.items() if each.error_code]
+        problems += [f"{what}: error {answer.error_code}" for what, answer in answers.items() if answer.error_code]
         if answers["the end of a revocation"].member_epoch != 3:
             problems.append(
                 f"after its revocation a member has epoch {answers['the end of a revocation'].member_epoch}"
@@ -95,7 +95,10 @@ def _beat(
 
 
 def _assigned(answer: Any) -> dict[bytes, list[int]]:
-    return {each.topic_id: list(each.partitions) for each in answer.assignment.topic_partitions}
+    return {
+        topic_partition.topic_id: list(topic_partition.partitions)
+        for topic_partition in answer.assignment.topic_partitions
+    }
 
 
 def _group(client: WireClient, group_id: str) -> Any:
@@ -105,8 +108,8 @@ def _group(client: WireClient, group_id: str) -> Any:
 
 def _figures(group: Any) -> dict[str, Any]:
     members = {
-        each.member_id: (each.member_epoch, _partitions(each.assignment), _partitions(each.target_assignment))
-        for each in group.members
+        member.member_id: (member.member_epoch, _partitions(member.assignment), _partitions(member.target_assignment))
+        for member in group.members
     }
     return {
         "state": group.group_state,
@@ -116,4 +119,7 @@ def _figures(group: Any) -> dict[str, Any]:
 
 
 def _partitions(assignment: Any) -> list[tuple[bytes, tuple[int, ...]]]:
-    return sorted((each.topic_id, tuple(sorted(each.partitions))) for each in assignment.topic_partitions)
+    return sorted(
+        (topic_partition.topic_id, tuple(sorted(topic_partition.partitions)))
+        for topic_partition in assignment.topic_partitions
+    )

@@ -151,7 +151,7 @@ def _wait_until_cleaned(bootstrap: str) -> None:
 
 def _is_cleaned(topics: Topics, name: str) -> bool:
     records = topics.read(name, UNCOMMITTED)
-    return all(len(each) < 0.6 * end for each, end in zip(records, topics.ends(name, UNCOMMITTED), strict=True))
+    return all(len(record) < 0.6 * end for record, end in zip(records, topics.ends(name, UNCOMMITTED), strict=True))
 
 
 @dataclass(slots=True)
@@ -180,7 +180,7 @@ def look(bootstrap: str, times_of: Seen | None = None) -> Seen:
     for topic in TOPICS:
         for isolation, name in ((COMMITTED, "read_committed"), (UNCOMMITTED, "read_uncommitted")):
             for index, messages in enumerate(topics.read(topic, isolation)):
-                seen.records[topic, name, index] = [_record(each) for each in messages]
+                seen.records[topic, name, index] = [_record(message) for message in messages]
         seen.committed[topic] = topics.committed(GROUP, topic)
         for index in range(PARTITIONS):
             low, high = consumer.get_watermark_offsets(TopicPartition(topic, index), SECONDS)

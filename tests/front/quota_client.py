@@ -74,7 +74,7 @@ class QuotaClient(WireClient):
         """All quotas by entity."""
         return {
             tuple((each.entity_type, each.entity_name) for each in entry.entity): {
-                each.key: each.value for each in entry.values
+                value.key: value.value for value in entry.values
             }
             for entry in self.describe().entries
         }

@@ -82,7 +82,7 @@ def acl(resource_type: int, name: str, operation: int, pattern: int = LITERAL, p
 
 
 def allow(admin: WireClient, *acls: AclCreation) -> None:
-    assert not any(each.error_code for each in admin.request(CreateAclsRequest(creations=list(acls)), 3).results)
+    assert not any(result.error_code for result in admin.request(CreateAclsRequest(creations=list(acls)), 3).results)
 
 
 def revoke(admin: WireClient, resource_type: int, name: str) -> None:
@@ -199,12 +199,12 @@ def test_acls_are_in_force_again_after_a_restart_and_after_a_kill(tmp_path):
 
 def test_long_lists_are_left_out_in_steps_and_the_right_ones(admin, alice, name):
     topics = [f"{name}-{number:04}" for number in range(3_000)]
-    created = [CreatableTopic(name=each, num_partitions=1, replication_factor=1) for each in topics]
+    created = [CreatableTopic(name=topic, num_partitions=1, replication_factor=1) for topic in topics]
     admin.request(CreateTopicsRequest(topics=created, timeout_ms=30_000), 7)
     allow(admin, acl(TOPIC, f"{name}-00", DESCRIBE, PREFIXED), acl(TOPIC, f"{name}-2999", READ))
     visible = [*topics[:100], topics[-1]]
     listed = alice.request(MetadataRequest(topics=None, include_topic_authorized_operations=True), 9).topics
-    found = {each.name: each.topic_authorized_operations for each in listed if each.name.startswith(name)}
+    found = {key.name: key.topic_authorized_operations for key in listed if key.name.startswith(name)}
     assert sorted(found) == visible
     assert found[topics[0]] == 1 << DESCRIBE
     assert found[topics[-1]] == 1 << DESCRIBE | 1 << READ
@@ -214,7 +214,7 @@ def test_long_lists_are_left_out_in_steps_and_the_right_ones(admin, alice, name)
     cursor = Cursor(topic_name=f"{name}-", partition_index=0)
     while cursor is not None:
         page = alice.request(DescribeTopicPartitionsRequest(response_partition_limit=40, cursor=cursor), 0)
-        pages += [each.name for each in page.topics if each.name.startswith(name)]
+        pages += [topic.name for topic in page.topics if topic.name.startswith(name)]
         cursor = page.next_cursor
     assert pages == visible
 
@@ -228,7 +228,7 @@ def test_groups_are_listed_as_far_as_they_may_be_described(admin, alice, name):
     allow(admin, acl(GROUP, f"{name}-1", DESCRIBE, PREFIXED), acl(GROUP, f"{name}-15", DESCRIBE, permission=2))
     groups = alice.request(ListGroupsRequest(), 4)
     assert groups.error_code == NONE
-    listed = {each.group_id for each in groups.groups if each.group_id.startswith(name)}
+    listed = {group.group_id for group in groups.groups if group.group_id.startswith(name)}
     assert listed == {f"{name}-{number}" for number in range(10, 20)} - {f"{name}-15"}
 
 
@@ -246,7 +246,11 @@ def test_a_denial_is_an_event_of_the_audit_and_a_line_of_the_log(admin, alice, s
             for record in parse_records(bytes(fetched or b""))
             if record.key is None and record.value is not None
         ]
-        found = [each for each in denied if isinstance(each, AuthorizationDenied) and each.resource_name == name]
+        found = [
+            principal
+            for principal in denied
+            if isinstance(principal, AuthorizationDenied) and principal.resource_name == name
+        ]
         return found[0] if found else None
 
     wait_for(lambda: event() is not None, SECONDS, "the event of a denial")

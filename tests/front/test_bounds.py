@@ -103,7 +103,7 @@ def test_topics_may_have_so_many_partitions_together(client):
         CreatableTopic(name=f"t{count}", num_partitions=count, replication_factor=1) for count in (room - 5, 6, 5)
     ]
     results = client.request(CreateTopicsRequest(topics=topics), 7).topics
-    assert [each.error_code for each in results] == [0, ErrorCode.POLICY_VIOLATION, 0]
+    assert [result.error_code for result in results] == [0, ErrorCode.POLICY_VIOLATION, 0]
     assert "max.broker.partitions is 1000" in results[1].error_message
     more = CreatePartitionsRequest(topics=[CreatePartitionsTopic(name="t5", count=6)], timeout_ms=30_000)
     assert client.request(more, 3).results[0].error_code == ErrorCode.POLICY_VIOLATION
@@ -118,7 +118,7 @@ def test_topics_may_have_so_many_partitions_together(client):
 def test_topics_that_collide_within_one_request_are_not_both_created(client):
     topics = [CreatableTopic(name=name, num_partitions=1, replication_factor=1) for name in ("a.b", "a_b")]
     results = client.request(CreateTopicsRequest(topics=topics), 7).topics
-    assert [each.error_code for each in results] == [0, ErrorCode.INVALID_TOPIC_EXCEPTION]
+    assert [result.error_code for result in results] == [0, ErrorCode.INVALID_TOPIC_EXCEPTION]
 
 
 # ---- groups and pending members of an address
@@ -139,7 +139,7 @@ def test_the_clients_of_an_address_may_create_so_many_groups(client):
 def test_the_oldest_pending_member_of_an_address_becomes_unknown(client):
     ids = [client.request(join_request(f"g{number}"), 9).member_id for number in range(4)]
     answers = [client.request(join_request("g0", ids[0]), 9), client.request(join_request("g1", ids[1]), 9)]
-    assert [each.error_code for each in answers] == [ErrorCode.UNKNOWN_MEMBER_ID, 0]
+    assert [answer.error_code for answer in answers] == [ErrorCode.UNKNOWN_MEMBER_ID, 0]
 
 
 def test_the_clients_of_an_address_may_have_so_many_transactional_ids(client):

@@ -28,4 +28,4 @@ def test_a_member_joins_with_any_client_id(server, client_id):
         joined = client.request(join_request(group_id, first.member_id), 5)
         assert (joined.error_code, joined.member_id) == (ErrorCode.NONE, first.member_id)
         group = client.request(DescribeGroupsRequest(groups=[group_id]), 5).groups[0]
-        assert [(each.member_id, each.client_id) for each in group.members] == [(first.member_id, kept)]
+        assert [(member.member_id, member.client_id) for member in group.members] == [(first.member_id, kept)]

@@ -202,7 +202,7 @@ def test_an_unknown_version_of_api_versions_is_answered_in_v0(client, version):
     assert frame[:4] == (7).to_bytes(4, "big")
     response = ApiVersionsResponse.decode(frame, 0, 4)
     assert response.error_code == ErrorCode.UNSUPPORTED_VERSION
-    assert [each.api_key for each in response.api_keys] == [API_VERSIONS]
+    assert [api_key.api_key for api_key in response.api_keys] == [API_VERSIONS]
     assert client.request(ApiVersionsRequest(), 0).error_code == ErrorCode.NONE, "the connection goes on"
 
 

@@ -49,10 +49,10 @@ def join(client: WireClient, name: str) -> int:
 def test_each_steady_heartbeat_is_answered_the_same_and_once(client: WireClient, name: str):
     epoch = join(client, name)
     answers = [heartbeat(client, name, epoch) for _ in range(50)]
-    assert {(each.member_id, each.member_epoch, each.heartbeat_interval_ms) for each in answers} == {
+    assert {(answer.member_id, answer.member_epoch, answer.heartbeat_interval_ms) for answer in answers} == {
         ("m" * 22, epoch, 5_000)
     }
-    assert all(each.assignment is None and each.error_message is None for each in answers)
+    assert all(answer.assignment is None and answer.error_message is None for answer in answers)
 
 
 def test_a_member_hears_of_a_topic_that_has_grown(client: WireClient, name: str):
@@ -62,7 +62,7 @@ def test_a_member_hears_of_a_topic_that_has_grown(client: WireClient, name: str)
     grown = CreatePartitionsRequest(
         topics=[CreatePartitionsTopic(name=name, count=3, assignments=None)], timeout_ms=10_000
     )
-    assert [each.error_code for each in client.request(grown, 3).results] == [NONE]
+    assert [result.error_code for result in client.request(grown, 3).results] == [NONE]
 
     def assigned() -> list[int] | None:
         answer = heartbeat(client, name, epoch)

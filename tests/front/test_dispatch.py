@@ -46,7 +46,7 @@ def test_api_versions_lists_the_dispatch_table(server):
         for version in range(5):
             request = ApiVersionsRequest(client_software_name="test", client_software_version="1")
             listed = client.request(request, version).api_keys
-            assert [(each.api_key, each.min_version, each.max_version) for each in listed] == [
+            assert [(key.api_key, key.min_version, key.max_version) for key in listed] == [
                 (each.key, each.offered_from, each.max_version)
                 for each in sorted(served().served.values(), key=lambda each: each.key)
             ]
@@ -55,7 +55,7 @@ def test_api_versions_lists_the_dispatch_table(server):
 def test_produce_is_offered_in_versions_that_close_the_connection(server):
     """librdkafka 2.6 derives from the lowest version that is offered whether the server knows compression."""
     with WireClient(server.bootstrap) as client:
-        offered = {each.api_key: each.min_version for each in client.request(ApiVersionsRequest(), 0).api_keys}
+        offered = {api_key.api_key: api_key.min_version for api_key in client.request(ApiVersionsRequest(), 0).api_keys}
         assert offered[ProduceRequest.API_KEY] == 0
     for version in range(3):
         with WireClient(server.bootstrap) as client, pytest.raises(ConnectionClosed):

@@ -143,9 +143,9 @@ def test_a_connection_is_not_read_while_its_failed_login_waits(server, at_server
 
     def waiting() -> list[Any]:
         return [
-            each
-            for each in list(server.node.front.dispatcher.connections)
-            if isinstance(each, SaslConnection) and each.login.step is Step.OVER
+            connection
+            for connection in list(server.node.front.dispatcher.connections)
+            if isinstance(connection, SaslConnection) and connection.login.step is Step.OVER
         ]
 
     (connection,) = wait_for(waiting, 5, "the login to fail")
@@ -199,7 +199,7 @@ def test_nothing_but_the_login_is_answered_before_it(client, said, request_, ver
 def test_a_damaged_handshake_closes_the_connection_without_a_traceback(client, frame, caplog):
     client.socket.sendall(len(frame).to_bytes(4, "big") + frame)
     assert client.is_closed_by_peer()
-    assert [each for each in caplog.records if each.exc_info] == []
+    assert [record for record in caplog.records if record.exc_info] == []
 
 
 def test_requests_sent_with_the_login_are_served_after_it(client):
@@ -223,7 +223,7 @@ def principals(servers: dict[str, SaslServer], port: str) -> set[tuple[str, ...]
     """Whose the connections at a port are by now."""
     server = servers[port]
     front = server.node.front if port == "LOGIN" else cast(SaslNode, server).front_node.front
-    return {tuple(each.principal) for each in list(front.dispatcher.connections)}
+    return {tuple(connection.principal) for connection in list(front.dispatcher.connections)}
 
 
 @pytest.mark.parametrize("port", ["LOGIN", PORTS["node"]])
@@ -368,7 +368,9 @@ def test_a_failed_login_is_one_line_without_the_password(tmp_path: Path):
         with WireClient(running.bootstrap) as client:
             log_in(client, b"\0evil\nuser\x1b[2J" + b"x" * 500 + b"\0another-secret")
         line = wait_for(
-            lambda: next((each for each in running.log.read_text().splitlines() if "login failed" in each), ""),
+            lambda: next(
+                (splitline for splitline in running.log.read_text().splitlines() if "login failed" in splitline), ""
+            ),
             5,
             "the server to log",
         )

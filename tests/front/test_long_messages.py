@@ -68,8 +68,8 @@ def test_others_are_served_while_a_long_request_is_decoded_and_its_response_enco
     ask(peer, leave_request(), VERSION)
     assert turns_until_answered(server, peer, Peer(server)) > 2 * STEPS_AT_LEAST
     answered = LeaveGroupResponse.decode(bytes(peer.received), VERSION, 4 + 4 + 1)
-    assert [each.member_id for each in answered.members] == [f"m{number}" for number in range(MEMBERS)]
-    assert {each.error_code for each in answered.members} == {ErrorCode.UNKNOWN_MEMBER_ID}
+    assert [member.member_id for member in answered.members] == [f"m{number}" for number in range(MEMBERS)]
+    assert {member.error_code for member in answered.members} == {ErrorCode.UNKNOWN_MEMBER_ID}
 
 
 def test_others_are_served_while_the_long_response_to_a_small_request_is_encoded(server):
@@ -80,7 +80,7 @@ def test_others_are_served_while_the_long_response_to_a_small_request_is_encoded
     elements = 3 * 4_000  # each partition, its replica and its replica in sync
     assert turns_until_answered(server, peer, Peer(server)) > (elements - 5_000) // 500
     (topic,) = peer.request(MetadataRequest(topics=[MetadataRequestTopic(name="wide")]), 12).topics
-    assert [each.partition_index for each in topic.partitions] == list(range(4_000))
+    assert [partition.partition_index for partition in topic.partitions] == list(range(4_000))
 
 
 def test_a_long_request_that_is_malformed_at_its_end_closes_the_connection_and_changes_nothing(server):

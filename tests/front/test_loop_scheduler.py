@@ -372,7 +372,7 @@ def test_a_due_timer_goes_to_the_owner_of_its_key_alone(scene: Scene) -> None:
     scene.turns.fire_due()
     assert texts.keys == ["a"]
     assert numbers.keys == [7, 1.5]
-    assert {each[0] for each in scene.calls if isinstance(each, tuple)} == {"a", 7, 1.5}
+    assert {call[0] for call in scene.calls if isinstance(call, tuple)} == {"a", 7, 1.5}
 
 
 def test_an_owner_that_comes_later_gets_its_keys_too(scene: Scene) -> None:

@@ -134,8 +134,8 @@ def test_a_server_tells_it_of_the_group_of_the_client(tmp_path):
 
         def told() -> list[Any]:
             with AuditTopic(server.bootstrap) as topic:
-                events = [each.event for each in topic.group_events("g")]
-            return [each for each in events if isinstance(each, RequestRejected)]
+                events = [group_event.event for group_event in topic.group_events("g")]
+            return [event for event in events if isinstance(event, RequestRejected)]
 
         (event,) = wait_for(told, 20, "the event")
         why = CliRunner().invoke(groups, ["why", "g", "--bootstrap", server.bootstrap]).output

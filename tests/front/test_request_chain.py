@@ -365,7 +365,7 @@ def test_what_is_denied_is_answered_with_its_error_in_every_version_and_not_hand
         if not any((*whole, *parts)):
             assert handled == [request] or route.api.name == "DescribeTopicPartitions", "it may ask for all"
             continue
-        denied = {each.resource_type.denied for each in route.requirements}
+        denied = {requirement.resource_type.denied for requirement in route.requirements}
         if isinstance(response, Message):
             codes = set(error_codes(route.api.response.decode(response.encode(version), version)))
             assert codes & denied or not names_anything(request)
@@ -381,7 +381,7 @@ NOT_TRIED: Final = (ErrorCode.OPERATION_NOT_ATTEMPTED, ErrorCode.UNKNOWN_TOPIC_O
 
 
 def of_whole(route: Route) -> list[Requirement]:
-    return [each for each in route.requirements if each.when_denied is WhenDenied.REJECT_REQUEST]
+    return [requirement for requirement in route.requirements if requirement.when_denied is WhenDenied.REJECT_REQUEST]
 
 
 def deepcopy_of(request: Any, version: int) -> Any:

@@ -94,7 +94,7 @@ def use(server: RunningServer, keys: Path) -> None:
     with WireClient(Bootstrap(server.bootstrap, login(keys, "PLAIN", "admin", PLAIN_PASSWORD))) as admin:
         admin.join_alone("billing")
         answer = admin.request(AlterUserScramCredentialsRequest(upsertions=[upsertion]), 0)
-        assert [each.error_code for each in answer.results] == [0]
+        assert [result.error_code for result in answer.results] == [0]
         admin.request(SaslAuthenticateRequest(auth_bytes=f"\0admin\0{WRONG_PASSWORD}".encode()), 1)
     with WireClient(Bootstrap(server.bootstrap, login(keys, "SCRAM-SHA-512", "alice", SCRAM_PASSWORD))) as alice:
         alice.join_alone("shipping")
@@ -132,10 +132,12 @@ def test_answers_about_configs_and_users(server: RunningServer, folder: Path):
     with WireClient(Bootstrap(server.bootstrap, login(keys, "PLAIN", "admin", PLAIN_PASSWORD))) as admin:
         configs = admin.request(request, 4).results[0].configs
         users = admin.request(DescribeUserScramCredentialsRequest(users=None), 0)
-    values = {each.name: each.value for each in configs}
+    values = {config.name: config.value for config in configs}
     assert values["ssl.keystore.password"] is None
-    check(repr([(each.name, each.value, each.synonyms) for each in configs]).encode(), "the configs of the broker")
-    assert [each.user for each in users.results] == ["alice"]
+    check(
+        repr([(config.name, config.value, config.synonyms) for config in configs]).encode(), "the configs of the broker"
+    )
+    assert [result.user for result in users.results] == ["alice"]
     check(repr(users).encode(), "the SCRAM credentials of users")
 
 
@@ -143,7 +145,7 @@ def test_the_audit_topic_names_principals_alone(server: RunningServer, folder: P
     keys = folder.with_name(f"{folder.name}-keys")
     with AuditTopic(Bootstrap(server.bootstrap, login(keys, "PLAIN", "admin", PLAIN_PASSWORD))) as topic:
         records, _ = topic.tail(1_000)
-    text = b"".join(each.value for each in records)
+    text = b"".join(record.value for record in records)
     assert b'"principal":"User:alice"' in text
     assert b'"principal":"User:admin"' in text
     check(text, "the audit topic")

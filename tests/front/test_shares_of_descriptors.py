@@ -47,8 +47,8 @@ class Victim(WireClient):
         wanted = [FetchPartition(partition=each, partition_max_bytes=100) for each in range(PARTITIONS)]
         topic = FetchTopic(topic="many", partitions=wanted)
         answers = self.request(FetchRequest(max_bytes=1 << 30, topics=[topic]), 11).responses[0].partitions
-        assert {each.error_code for each in answers} == {ErrorCode.NONE}
-        return sum(1 for each in answers if each.records)
+        assert {answer.error_code for answer in answers} == {ErrorCode.NONE}
+        return sum(1 for answer in answers if answer.records)
 
 
 @pytest.fixture

@@ -208,7 +208,7 @@ def create(client: LimitedClient, version: int, **partitions: int) -> Any:
 def test_topics_above_the_quota_are_rejected_and_the_client_is_told_how_long(server, admin, client):
     admin.set("limited", controller_mutation_rate=1.0)
     response = create(client, 7, first=12, second=1)
-    assert [(each.error_code, each.error_message) for each in response.topics] == [
+    assert [(topic.error_code, topic.error_message) for topic in response.topics] == [
         (ErrorCode.NONE, None),
         (ErrorCode.THROTTLING_QUOTA_EXCEEDED, None),
     ]
@@ -216,13 +216,13 @@ def test_topics_above_the_quota_are_rejected_and_the_client_is_told_how_long(ser
     assert client.is_muted()
     server.advance(1)
     assert client.is_answered()
-    assert [each.error_code for each in create(client, 7, second=1).topics] == [ErrorCode.NONE]
+    assert [topic.error_code for topic in create(client, 7, second=1).topics] == [ErrorCode.NONE]
 
 
 def test_an_older_client_gets_its_topics_and_is_throttled(admin, client):
     admin.set("limited", controller_mutation_rate=1.0)
     response = create(client, 5, first=12, second=4)
-    assert [each.error_code for each in response.topics] == [ErrorCode.NONE] * 2
+    assert [topic.error_code for topic in response.topics] == [ErrorCode.NONE] * 2
     assert 4900 < response.throttle_time_ms <= 5000
     assert client.is_muted()
 
@@ -233,10 +233,10 @@ def test_only_new_partitions_count(admin, client):
     more = CreatePartitionsTopic(name="grown", count=12, assignments=None)
     request = CreatePartitionsRequest(topics=[more], timeout_ms=5000)
     response = client.request(request, 3)
-    assert ([each.error_code for each in response.results], response.throttle_time_ms) == ([ErrorCode.NONE], 0)
+    assert ([result.error_code for result in response.results], response.throttle_time_ms) == ([ErrorCode.NONE], 0)
     request.topics[0].count = 13
     response = client.request(request, 3)
-    assert [each.error_code for each in response.results] == [ErrorCode.THROTTLING_QUOTA_EXCEEDED]
+    assert [result.error_code for result in response.results] == [ErrorCode.THROTTLING_QUOTA_EXCEEDED]
     assert 0 < response.throttle_time_ms <= 1000
 
 
@@ -247,7 +247,7 @@ def test_partitions_of_deleted_topics_count(admin, client):
     response = client.request(DeleteTopicsRequest(topics=states, timeout_ms=5000), 6)
     assert [each.error_code for each in response.responses] == [ErrorCode.NONE, ErrorCode.THROTTLING_QUOTA_EXCEEDED]
     assert response.throttle_time_ms > 0
-    names = {each.name for each in admin.request(MetadataRequest(topics=None), 9).topics}
+    names = {topic.name for topic in admin.request(MetadataRequest(topics=None), 9).topics}
     assert "stays" in names
     assert "gone" not in names
 

@@ -135,7 +135,7 @@ def audit_times_ms(client: WireClient, group_id: str) -> list[tuple[str, int]]:
         for record in records_of(client, "__group_audit", partition_for(group_id, 50))
         if record.key == group_id.encode()
     ]
-    return [(each.__struct_config__.tag, each.time_ms) for each in events]
+    return [(event.__struct_config__.tag, event.time_ms) for event in events]
 
 
 def described(client: WireClient, transactional_id: str) -> Any:

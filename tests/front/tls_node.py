@@ -28,7 +28,7 @@ class TlsNode:
 
     def address(self, listener: str = "SSL") -> str:
         """HOST:PORT of a listener."""
-        (found,) = (each for each in self.node.front.listeners.endpoints if each.name == listener)
+        (found,) = (endpoint for endpoint in self.node.front.listeners.endpoints if endpoint.name == listener)
         return f"{found.host}:{found.port}"
 
     @property

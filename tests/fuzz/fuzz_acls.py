@@ -45,15 +45,15 @@ def created(body: bytes) -> str:
         return f"{malformed.field} {malformed.why}"
     taken: list[Acl] = []
     outcomes: set[str] = set()
-    for each in request.creations:
+    for creation in request.creations:
         acl = Acl(
-            each.resource_type,
-            each.resource_name,
-            each.resource_pattern_type,
-            each.principal,
-            each.host,
-            each.operation,
-            each.permission_type,
+            creation.resource_type,
+            creation.resource_name,
+            creation.resource_pattern_type,
+            creation.principal,
+            creation.host,
+            creation.operation,
+            creation.permission_type,
         )
         if has_unknown(acl) or is_for_filters_only(acl):
             outcomes.add("closed or failed")
@@ -95,15 +95,15 @@ def filtered(body: bytes) -> str:
     except MalformedMessage as malformed:
         return f"{malformed.field} {malformed.why}"
     outcomes: set[str] = set()
-    for each in request.filters:
+    for filter_ in request.filters:
         wanted = AclFilter(
-            each.resource_type_filter,
-            each.resource_name_filter,
-            each.pattern_type_filter,
-            each.principal_filter,
-            each.host_filter,
-            each.operation,
-            each.permission_type,
+            filter_.resource_type_filter,
+            filter_.resource_name_filter,
+            filter_.pattern_type_filter,
+            filter_.principal_filter,
+            filter_.host_filter,
+            filter_.operation,
+            filter_.permission_type,
         )
         try:
             check_filter(wanted)

@@ -81,7 +81,7 @@ def seeds() -> Iterator[bytes]:
         (2, [f"n,,\x01auth=Bearer {token}\x01\x01".encode(), b"\x01"]),
         (2, [f"n,a=bob,\x01auth=bearer {token}\x01key=value\x01\x01".encode(), b"n,,\x01\x01"]),
     ):
-        yield bytes([number]) + b"".join(len(each).to_bytes(LENGTH_BYTES, "big") + each for each in messages)
+        yield bytes([number]) + b"".join(len(message).to_bytes(LENGTH_BYTES, "big") + message for message in messages)
 
 
 if __name__ == "__main__":

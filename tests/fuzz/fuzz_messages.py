@@ -23,7 +23,10 @@ CHOICE_BYTES = 2
 KINDS: list[type[Message]] = [
     *(kind for api in APIS.values() for kind in (api.request, api.response)),
     *dict.fromkeys(
-        kind for topic in RECORD_MODULES for each in record_formats(topic).values() for kind in (each.key, each.value)
+        kind
+        for topic in RECORD_MODULES
+        for record_format in record_formats(topic).values()
+        for kind in (record_format.key, record_format.value)
     ),
     *(ConsumerProtocolAssignment, ConsumerProtocolSubscription, ConnectProtocolAssignment),
 ]

@@ -38,8 +38,8 @@ def register(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def add_members(group_id: str, now_ms: int, *member_ids: str) -> Decision:
     """The decision that creates a group with these members."""
-    added = [EpochMemberAdded(group_id=group_id, at_ms=now_ms, member_id=each) for each in member_ids]
-    sessions = [SessionStarted(each, None, SESSION_TIMEOUT_MS, SESSION_TIMEOUT_MS) for each in member_ids]
+    added = [EpochMemberAdded(group_id=group_id, at_ms=now_ms, member_id=member_id) for member_id in member_ids]
+    sessions = [SessionStarted(member_id, None, SESSION_TIMEOUT_MS, SESSION_TIMEOUT_MS) for member_id in member_ids]
     return Decision(
         (GroupCreated(group_id=group_id, at_ms=now_ms, kind=NAME), *added),
         effects=(*sessions, StartWork(COUNT, member_ids)),

@@ -51,7 +51,7 @@ def test_events_of_a_join_phase_share_the_batch_of_their_generation(sim):
     sim.join("a", member_id, metadata=subscription("t"))
     assert len(sim.batch_sizes()) == batches
     events = len(sim.audited())
-    sync(sim, {each: {"t": [0]} for each in sim.group.members})
+    sync(sim, {member: {"t": [0]} for member in sim.group.members})
     written = len(sim.audited()) - events
     assert sim.batch_sizes()[batches:] == [written]
     assert written >= 6

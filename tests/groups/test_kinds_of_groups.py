@@ -115,7 +115,7 @@ def test_its_rules_for_offsets_count(sim: Simulation) -> None:
     (fetched,) = answer(sim, operations.OFFSET_FETCH, OffsetFetchRequest(groups=[asked]), 9).groups
     assert fetched.error_code == ErrorCode.STALE_MEMBER_EPOCH
     deleted = answer(sim, operations.OFFSET_DELETE, offset_deletion("t"), 0)
-    assert [each.error_code for each in deleted.topics[0].partitions] == [ErrorCode.GROUP_SUBSCRIBED_TO_TOPIC]
+    assert [partition.error_code for partition in deleted.topics[0].partitions] == [ErrorCode.GROUP_SUBSCRIBED_TO_TOPIC]
     sim.restart()
     assert list(sim.offsets.by_topic) == ["t"]
 
@@ -164,7 +164,7 @@ def test_the_log_has_one_line_for_each_decision() -> None:
     world = World()
     with capture_logs() as logs:
         world.enter("a")
-    (line,) = [each for each in logs if each["event"] == "group transition"]
+    (line,) = [log for log in logs if log["event"] == "group transition"]
     assert (line["before"], line["after"], line["generation"]) == ("Empty", "Stable", 2)
     assert line["reason"] == "member a joined"
 
@@ -173,7 +173,7 @@ def test_a_snapshot_shows_what_its_members_are_assigned(sim: Simulation) -> None
     add_members(sim, "a")
     snapshot = snapshot_of(GROUP_ID, sim.whole_group, sim.topics.topic_name)
     assert (snapshot.kind, snapshot.state, snapshot.generation_id) == (second_kind.NAME, "Stable", 1)
-    assert [(each.member_id, each.partitions) for each in snapshot.members] == [("a", {"a": [0]})]
+    assert [(member.member_id, member.partitions) for member in snapshot.members] == [("a", {"a": [0]})]
 
 
 def test_the_census_counts_each_kind_by_itself(sim: Simulation) -> None:

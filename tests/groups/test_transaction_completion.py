@@ -54,7 +54,7 @@ def end(sim, producer=PRODUCER):
 
 
 def offsets_in(sent):
-    return [each.committed_offset for each in sent.response.groups[0].topics[0].partitions]
+    return [partition.committed_offset for partition in sent.response.groups[0].topics[0].partitions]
 
 
 def all_offsets(sim):

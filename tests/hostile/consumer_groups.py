@@ -55,7 +55,7 @@ def create_topics(target: Target, prefix: str, count: int, partitions: int = 1) 
 def join_all(target: Target, members: Iterable[str], **changes: Any) -> None:
     """Many members that come by one connection, whose requests wait for nobody."""
     with target.client() as client:
-        sent = [client.send(_heartbeat(each, **changes), HEARTBEAT_VERSION) for each in members]
+        sent = [client.send(_heartbeat(member, **changes), HEARTBEAT_VERSION) for member in members]
         for each in sent:
             client.receive(each)
 
@@ -144,7 +144,7 @@ def _members_leave_at_once(target: Target, scale: float) -> Iterator[None]:
     names = create_topics(target, "left", 1, max(int(1_000 * scale), 1))
     members = [f"m{number}" for number in range(int(2_000 * scale))]
     join_all(target, members, subscribed_topic_names=names)
-    doubled = [MemberIdentity(member_id=each) for each in members] * 40
+    doubled = [MemberIdentity(member_id=member) for member in members] * 40
     yield
     _ask(target, [LeaveGroupRequest(group_id="attacked", members=doubled)], LEAVE_VERSION)
 

@@ -45,13 +45,13 @@ def _send(target: Target, connection: socket.socket, data: bytes) -> bool:
 
 def _read_all(connections: list[socket.socket]) -> None:
     """Read until the server has closed them."""
-    for each in connections:
+    for connection in connections:
         try:
-            while each.recv(1 << 16):
+            while connection.recv(1 << 16):
                 pass
         except OSError:
             pass
-        each.close()
+        connection.close()
 
 
 def _half_logins(target: Target, scale: float) -> Iterator[None]:

@@ -118,8 +118,8 @@ class NodeTarget(Target):
     def __exit__(
         self, kind: type[BaseException] | None, problem: BaseException | None, trace: TracebackType | None
     ) -> None:
-        for each in self._sockets:
-            each.close()
+        for opened in self._sockets:
+            opened.close()
         self._victim.kill()
         self._victim.wait()
         self._node.kill()

@@ -50,16 +50,16 @@ def _before_a_login(target: NodeTarget, scale: float) -> Iterator[None]:
     yield
     for address in target.ports:
         connections = [target.connect_to(address) for _ in range(4)]
-        for each in connections:
+        for connection in connections:
             for start in range(0, len(frame), MIB):
                 try:
-                    each.sendall(frame[start : start + MIB])
+                    connection.sendall(frame[start : start + MIB])
                 except OSError:
                     break
                 target.sent_bytes += len(frame[start : start + MIB])
-        for each in connections:
+        for connection in connections:
             try:
-                assert each.recv(1) == b"", "a node answers before a login"
+                assert connection.recv(1) == b"", "a node answers before a login"
             except ConnectionResetError:
                 continue
 
@@ -115,7 +115,9 @@ def _fetch_by_ids(target: NodeTarget, scale: float) -> Iterator[None]:
 
 def _many_clients_look_up_ids(target: NodeTarget, scale: float) -> Iterator[None]:
     """Each request has as many ids as may be looked up, which are asked of the cluster in turns."""
-    topics = [OffsetFetchRequestTopics(topic_id=each, partition_indexes=[0]) for each in topic_ids(scale)[:10_000]]
+    topics = [
+        OffsetFetchRequestTopics(topic_id=topic_id, partition_indexes=[0]) for topic_id in topic_ids(scale)[:10_000]
+    ]
     request = OffsetFetchRequest(groups=[OffsetFetchRequestGroup(group_id="victim", topics=topics)])
     yield
     clients = [target.client() for _ in range(40)]
@@ -137,7 +139,9 @@ def _commit_texts(target: NodeTarget, group_id: str, size_bytes: int) -> None:
         for start in range(0, len(partitions), COMMITTED_AT_ONCE):
             topic = OffsetCommitRequestTopic(name=group_id, partitions=partitions[start : start + COMMITTED_AT_ONCE])
             answered = client.request(OffsetCommitRequest(group_id=group_id, topics=[topic]), 8)
-            assert not any(each.error_code for each in answered.topics[0].partitions), answered.topics[0].partitions[0]
+            assert not any(partition.error_code for partition in answered.topics[0].partitions), answered.topics[
+                0
+            ].partitions[0]
 
 
 def _unread_offset_fetches(target: NodeTarget, scale: float) -> Iterator[None]:

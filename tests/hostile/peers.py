@@ -130,16 +130,16 @@ def _half_frames(target: Target, scale: float) -> Iterator[None]:
     yield
     part = bytes(MIB)
     sockets = [target.connect() for _ in range(10)]
-    for each in sockets:
+    for socket in sockets:
         try:
-            each.sendall(struct.pack(">i", 100 * MIB))
+            socket.sendall(struct.pack(">i", 100 * MIB))
             for _ in range(int(99 * scale)):
-                each.sendall(part)
+                socket.sendall(part)
                 target.sent_bytes += len(part)
         except OSError:
             continue
-    for each in sockets:
-        each.close()
+    for socket in sockets:
+        socket.close()
 
 
 def _many_member_ids(target: Target, scale: float) -> Iterator[None]:

@@ -19,7 +19,9 @@ class RandomRequests:
         self._random = random
         self._known = known
         self._elements_max = elements_max
-        self._definitions = {each.name: each for each in read_definitions() if each.kind == "api"}
+        self._definitions = {
+            definition.name: definition for definition in read_definitions() if definition.kind == "api"
+        }
 
     def request(self, api: Api, version: int) -> Any:
         definition = self._definitions[api.name]
@@ -30,44 +32,44 @@ class RandomRequests:
     def _struct(self, made_by: type, struct: Struct, definition: Definition, version: int) -> Any:
         module = __import__(made_by.__module__, fromlist=["_"])
         values = {}
-        for each in struct.fields:
-            if version in each.versions and (each.tag is None or self._random.random() < 0.3):
-                values[each.name] = self._field(module, each, definition, version)
+        for field in struct.fields:
+            if version in field.versions and (field.tag is None or self._random.random() < 0.3):
+                values[field.name] = self._field(module, field, definition, version)
         return made_by(**values)
 
-    def _field(self, module: Any, each: Field, definition: Definition, version: int) -> Any:
-        if each.nullable is not None and version in each.nullable and self._random.random() < 0.15:
+    def _field(self, module: Any, field: Field, definition: Definition, version: int) -> Any:
+        if field.nullable is not None and version in field.nullable and self._random.random() < 0.15:
             return None
-        if not each.is_array:
-            return self._value(module, each, definition, version)
+        if not field.is_array:
+            return self._value(module, field, definition, version)
         count = min(self._count(), self._left)
         self._left -= count
         if self._random.random() < 0.2:
             before = self._left_bytes
-            value = self._value(module, each, definition, version)
+            value = self._value(module, field, definition, version)
             size = max(before - self._left_bytes, 1)
             return [value] * min(count, REQUEST_BYTES_MAX // size)
-        return [self._value(module, each, definition, version) for _ in range(count)]
+        return [self._value(module, field, definition, version) for _ in range(count)]
 
     def _count(self) -> int:
         return self._random.choice((0, 1, 1, 1, 2, 3, self._random.randrange(self._elements_max), self._elements_max))
 
-    def _value(self, module: Any, each: Field, definition: Definition, version: int) -> Any:
+    def _value(self, module: Any, field: Field, definition: Definition, version: int) -> Any:
         random = self._random
-        if each.is_struct:
-            return self._struct(getattr(module, each.type), definition.structs[each.type], definition, version)
-        if each.type == "bool":
+        if field.is_struct:
+            return self._struct(getattr(module, field.type), definition.structs[field.type], definition, version)
+        if field.type == "bool":
             return random.random() < 0.5
-        if each.type in INT_BITS:
-            limit = 1 << INT_BITS[each.type] - 1
+        if field.type in INT_BITS:
+            limit = 1 << INT_BITS[field.type] - 1
             return random.choice((0, 0, 1, -1, random.randrange(100), limit - 1, -limit))
-        if each.type == "uint16":
+        if field.type == "uint16":
             return random.choice((0, 65_535))
-        if each.type == "float64":
+        if field.type == "float64":
             return random.choice((0.0, -1.0, float("nan"), float("inf")))
-        if each.type == "string":
+        if field.type == "string":
             return self._text()
-        if each.type == "uuid":
+        if field.type == "uuid":
             return random.choice((bytes(16), random.randbytes(16)))
         return self._bytes()
 

@@ -157,7 +157,7 @@ def topic_ids(scale: float) -> list[bytes]:
 
 def _offset_commit_by_ids(target: Target, scale: float) -> Iterator[None]:
     partitions = [OffsetCommitRequestPartition(partition_index=0, committed_offset=1)]
-    topics = [OffsetCommitRequestTopic(topic_id=each, partitions=partitions) for each in topic_ids(scale)]
+    topics = [OffsetCommitRequestTopic(topic_id=topic_id, partitions=partitions) for topic_id in topic_ids(scale)]
     yield
     _ask(target, OffsetCommitRequest(group_id="many", topics=topics), 10)
 
@@ -170,7 +170,7 @@ def _offset_commit_topics(target: Target, scale: float) -> Iterator[None]:
 
 
 def _offset_fetch_by_ids(target: Target, scale: float) -> Iterator[None]:
-    topics = [OffsetFetchRequestTopics(topic_id=each, partition_indexes=[0]) for each in topic_ids(scale)]
+    topics = [OffsetFetchRequestTopics(topic_id=topic_id, partition_indexes=[0]) for topic_id in topic_ids(scale)]
     yield
     _ask(target, OffsetFetchRequest(groups=[OffsetFetchRequestGroup(group_id="victim", topics=topics)]), 10)
 

@@ -91,8 +91,8 @@ class Target:
     def __exit__(
         self, kind: type[BaseException] | None, problem: BaseException | None, trace: TracebackType | None
     ) -> None:
-        for each in self._sockets:
-            each.close()
+        for opened in self._sockets:
+            opened.close()
         self._victim.kill()
         self._victim.wait()
         self._server.__exit__(kind, problem, trace)

@@ -67,7 +67,7 @@ def test_all_members_leave_with_one_request_each_named_many_times(server):
     server.calls_max = 0
     named = [MemberIdentity(member_id=f"m{number}") for number in range(MEMBERS)] * 40
     left = peer.request(LeaveGroupRequest(group_id="g", members=named), 5)
-    assert {each.error_code for each in left.members} == {0}
+    assert {member.error_code for member in left.members} == {0}
     assert server.calls_max < CALLS_OF_A_TURN_MAX
 
 

@@ -51,7 +51,7 @@ def test_a_client_that_joins_no_groups_plays_only_what_needs_none():
     made = matrix()
     made.clients["spark"] = Ready("spark", "4", frozenset({"pattern"}))
     played = {play.scenario for play in plays_of(made, OURS, [("spark", name) for name in SCENARIOS], Path("/nowhere"))}
-    without = {name for name, each in SCENARIOS.items() if not each.in_group and not each.security}
+    without = {name for name, scenario in SCENARIOS.items() if not scenario.in_group and not scenario.security}
     assert played == without != set()
 
 

@@ -186,7 +186,7 @@ def test_the_leader_epoch_is_above_those_of_kafka_and_goes_back_to_it(kafka):
     assert image_of(kafka).leader_epoch == 7
     export_kafka([kafka], NOW_MS)
     partitions = read_kafka_metadata(DiskFileSystem(), kafka / METADATA_FOLDER).partitions[ID]
-    assert {each.leader_epoch for each in partitions.values()} == {7}
+    assert {partition.leader_epoch for partition in partitions.values()} == {7}
 
 
 def test_a_folder_goes_to_kafka_and_back(kafka):

@@ -228,7 +228,7 @@ def test_after_a_failed_flush_nobody_is_answered_and_nothing_is_flushed_again(ru
     running.create("second")
     running.store.when_committed(running.note("second"))
     running.threads.end(LogFlushError("the medium is gone"))
-    assert [str(each) for each in running.failures] == ["the medium is gone"]
+    assert [str(failure) for failure in running.failures] == ["the medium is gone"]
     running.create("third")
     running.store.when_committed(running.note("third"))
     running.store.finish()
@@ -238,7 +238,7 @@ def test_after_a_failed_flush_nobody_is_answered_and_nothing_is_flushed_again(ru
 def test_an_unexpected_error_in_the_thread_is_a_failed_flush(running):
     running.create("first")
     running.threads.end(RuntimeError("no thread"))
-    assert [(type(each), str(each)) for each in running.failures] == [(LogFlushError, "no thread")]
+    assert [(type(failure), str(failure)) for failure in running.failures] == [(LogFlushError, "no thread")]
 
 
 def test_without_threads_a_failed_flush_is_raised(monkeypatch):
@@ -333,7 +333,7 @@ def test_a_crash_at_any_time_leaves_whole_changes_and_all_that_were_committed(hi
             made += 1
             changed()
         elif step == "remove" and topics:
-            running.store.remove_topics([each.name for each in topics[:2]], NOW_MS)
+            running.store.remove_topics([topic.name for topic in topics[:2]], NOW_MS)
             changed()
         elif step == "grow" and topics:
             running.store.add_partitions(topics[0].name, topics[0].partitions + 1, NOW_MS)

@@ -20,7 +20,7 @@ NAME: Final = "transaction.version"
 
 
 def changed(image: MetadataImage, *updates: tuple[str, int, int]) -> dict[str, int]:
-    return dict(changed_levels(image, [FeatureUpdate(*each) for each in updates], 1))
+    return dict(changed_levels(image, [FeatureUpdate(*update) for update in updates], 1))
 
 
 def test_a_new_cluster_uses_the_highest_level() -> None:

@@ -19,7 +19,7 @@ SLICE_MS_AT_MOST = 20
 
 def coordinator_with(shards):
     """What the census reads of a GroupCoordinator: these groups in each shard."""
-    held = [SimpleNamespace(machine=SimpleNamespace(groups={each: new_group(each) for each in ids})) for ids in shards]
+    held = [SimpleNamespace(machine=SimpleNamespace(groups={id_: new_group(id_) for id_ in ids})) for ids in shards]
     of_group = {group_id: shard for shard, ids in zip(held, shards, strict=True) for group_id in ids}
     nowhere = SimpleNamespace(machine=SimpleNamespace(groups={}))
     return SimpleNamespace(shards=held, shard_of=lambda group_id: of_group.get(group_id, nowhere))

@@ -9,7 +9,7 @@ from coordinator.metrics.error_paths import error_paths
 from tests.front.routes import served
 
 ROUTES = served().routes
-DEFINITIONS = {each.key: each for each in read_definitions() if each.key is not None}
+DEFINITIONS = {definition.key: definition for definition in read_definitions() if definition.key is not None}
 
 
 def paths_in(definition: Definition, struct: Struct, path: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:

@@ -64,7 +64,7 @@ def read(sizes, partitions_max, timestamp_at=lambda *place: 1_000):
 
 def test_the_smallest_groups_come_first_and_whole():
     lags, _ = read({"small": 2, "large": 90, "middle": 8}, 10)
-    assert [(each.label, len(each.partitions)) for each in lags] == [("middle", 8), ("small", 2)]
+    assert [(lag.label, len(lag.partitions)) for lag in lags] == [("middle", 8), ("small", 2)]
     assert lags[1].partitions == [("t", 0, 6, 4_000), ("t", 1, 6, 4_000)]
 
 
@@ -96,7 +96,7 @@ def test_a_metric_with_many_series_is_one_family(tmp_path):
         text = get(node.admin, "/metrics").text
         assert text.count(f"# TYPE {PARTITION_LAG} ") == 1
         families = {each.name: each for each in text_string_to_metric_families(text)}
-        lags = {each.labels["partition"]: each.value for each in families[PARTITION_LAG].samples}
+        lags = {sample.labels["partition"]: sample.value for sample in families[PARTITION_LAG].samples}
         assert lags[str(count - 1)] == 1
 
     with_node(tmp_path, questions)

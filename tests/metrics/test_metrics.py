@@ -28,13 +28,13 @@ def test_the_page_has_exactly_the_declared_metrics_and_those_of_the_process(scra
 def test_each_metric_has_the_declared_labels(scrape):
     for metric in METRICS:
         suffix = {Kind.COUNTER: "_total", Kind.GAUGE: "", Kind.HISTOGRAM: "_count"}[metric.kind]
-        found = [set(each.labels) for each in scrape.samples if each.name == metric.name + suffix]
+        found = [set(sample.labels) for sample in scrape.samples if sample.name == metric.name + suffix]
         assert found, metric.name
         assert all(labels == set(metric.labels) for labels in found), metric.name
 
 
 def test_no_series_comes_twice(scrape):
-    series = [(each.name, *sorted(each.labels.items())) for each in scrape.samples]
+    series = [(sample.name, *sorted(sample.labels.items())) for sample in scrape.samples]
     assert len(series) == len(set(series))
 
 

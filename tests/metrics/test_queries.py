@@ -18,7 +18,7 @@ FOLDER: Final = Path(__file__).parents[2] / "docs" / "grafana"
 DASHBOARD: Final = json.loads((FOLDER / "group-coordinator.json").read_text(encoding="utf-8"))
 ALERTS: Final = yaml.safe_load((FOLDER / "alerts.yml").read_text(encoding="utf-8"))
 ADDED_BY_PROMETHEUS: Final = {"job", "instance"}
-VALUES: Final = {"error": {each.name for each in ErrorCode}, "cause": {each.value for each in Cause}}
+VALUES: Final = {"error": {error_code.name for error_code in ErrorCode}, "cause": {cause.value for cause in Cause}}
 """Values of labels that need not have come up yet."""
 
 VARIABLES: Final = {"$__rate_interval": "5m"}
@@ -53,7 +53,7 @@ def problems(query: str, scrape: Scrape) -> list[str]:
         if isinstance(node, MatrixSelector):
             node = node.vector_selector
         if isinstance(node, VectorSelector):
-            labels = [each.labels for each in scrape.samples if each.name == node.name]
+            labels = [sample.labels for sample in scrape.samples if sample.name == node.name]
             if not labels:
                 found.append(f"no metric {node.name}")
                 return
@@ -70,8 +70,8 @@ def problems(query: str, scrape: Scrape) -> list[str]:
 def _matcher_problems(matcher: Any, metric: str | None, labels: list[dict[str, str]]) -> list[str]:
     if matcher.name in ADDED_BY_PROMETHEUS:
         return []
-    values = {each[matcher.name] for each in labels if matcher.name in each} | VALUES.get(matcher.name, set())
-    if not any(matcher.name in each for each in labels):
+    values = {label[matcher.name] for label in labels if matcher.name in label} | VALUES.get(matcher.name, set())
+    if not any(matcher.name in label for label in labels):
         return [f"{metric} has no label {matcher.name}"]
     is_text = matcher.op in (MatchOp.Equal, MatchOp.NotEqual)
     return [f"{metric} has no {matcher.name} {matcher.value}"] if is_text and matcher.value not in values else []
@@ -97,7 +97,7 @@ def test_an_alert_asks_for_what_there_is_and_says_what_to_do(scrape, rule):
 
 @pytest.mark.parametrize("rule", rules(), ids=lambda rule: rule["alert"])
 def test_a_runbook_names_only_metrics_that_there_are(scrape, rule):
-    names = {each.name for each in scrape.samples} | {
+    names = {sample.name for sample in scrape.samples} | {
         re.sub(r"_(bucket|sum|count)$", "", s.name) for s in scrape.samples
     }
     said = set(re.findall(r"\b(?:kafka|coordinator|process)_\w+", rule["annotations"]["runbook"]))

@@ -63,7 +63,7 @@ def transactions(batches: Sequence[ModelBatch]) -> list[tuple[int, int, int, boo
 
 def aborted_batches(batches: Sequence[ModelBatch]) -> set[int]:
     """The base offsets of the batches that belong to aborted transactions."""
-    aborted = [each[:3] for each in transactions(batches) if not each[3]]
+    aborted = [transaction[:3] for transaction in transactions(batches) if not transaction[3]]
     return {
         batch.base_offset
         for batch in batches

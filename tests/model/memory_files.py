@@ -149,7 +149,9 @@ class MemoryFileSystem(memory_files.MemoryFileSystem):
         self._flushed_bytes.pop(path, None)
 
     def flush_directory(self, path: Path) -> None:
-        self._unflushed_names = {each for each in self._unflushed_names if each.parent != path}
+        self._unflushed_names = {
+            unflushed_name for unflushed_name in self._unflushed_names if unflushed_name.parent != path
+        }
 
     def lock(self, path: Path) -> MemoryLock:
         return MemoryLock()

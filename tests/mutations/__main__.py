@@ -36,7 +36,7 @@ def main() -> int:
     rounds = (tuple(chosen.tests),) if chosen.tests else TESTS
     sources = Sources(ROOT)
     try:
-        changes = [change for change in all_changes(sources) if any(chosen.only in each for each in change.names)]
+        changes = [change for change in all_changes(sources) if any(chosen.only in name for name in change.names)]
     except AnchorError as error:
         print(error, file=sys.stderr)
         return 1

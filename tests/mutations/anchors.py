@@ -71,13 +71,13 @@ class Sources:
             raise AnchorError(f"mutant {mutant.name!r}: {' and '.join(PACKAGES)} define no {mutant.scope}")
         fragment = pattern(mutant.old)
         anchors = {
-            Anchor(each.file, match.start(), match.end()): each.name
-            for each in definitions
-            for match in fragment.finditer(self.texts[each.file], each.start, each.end)
+            Anchor(definition.file, match.start(), match.end()): definition.name
+            for definition in definitions
+            for match in fragment.finditer(self.texts[definition.file], definition.start, definition.end)
         }
         if len(anchors) == 1:
             return next(iter(anchors))
-        places = sorted(anchors.values()) if anchors else [each.name for each in definitions]
+        places = sorted(anchors.values()) if anchors else [definition.name for definition in definitions]
         count = f"{len(anchors)} times: in" if anchors else "nowhere in"
         raise AnchorError(f"mutant {mutant.name!r}: {mutant.old!r} stands {count} {', '.join(places)}")
 

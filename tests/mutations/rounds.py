@@ -12,7 +12,7 @@ TESTS: Final = (
     ("tests/transactions", "tests/test_patterns.py"),
     ("tests/log", "tests/explain", "tests/metrics/test_group_meter.py", "tests/pipeline/test_inferred.py"),
     ("tests/world/test_histories.py",),
-    tuple(f"tests/front/test_{each}.py" for each in CONNECTIONS),
+    tuple(f"tests/front/test_{connection}.py" for connection in CONNECTIONS),
     ("tests/faults", "tests/testing", *(f"--ignore=tests/testing/{each}.py" for each in ("test_plugin", "test_http"))),
     (
         "tests/broker/data/test_append_notifier.py",

@@ -133,6 +133,6 @@ class MutantRunner:
     def _nearest(self, file: str) -> Sequence[str]:
         """The test files of the rounds that cover `file`: first those that import it, then the nearest."""
         paths = [path for tests in self._rounds for path in tests]
-        nearest = [each for each in PROJECT.tests_of([file]) if any(each.startswith(path) for path in paths)]
+        nearest = [test for test in PROJECT.tests_of([file]) if any(test.startswith(path) for path in paths)]
         nearest.sort(key=lambda each: module_of(file) not in PROJECT.imports_of(PurePosixPath(each)))
         return nearest[:NEAREST_MAX]

@@ -15,7 +15,7 @@ class Uses:
 
     def __init__(self, file: str, texts: Mapping[str, str], names: Collection[str] = ()) -> None:
         """`names` are those of a Python module; of an extension all count."""
-        self._python = {module_of(each): each for each in texts if each.endswith(".py")}
+        self._python = {module_of(text): text for text in texts if text.endswith(".py")}
         self._texts = texts
         self._extensions = set() if names else _with_importers(module_of(file), texts)
         self._names: dict[str, set[str]] = defaultdict(set)
@@ -33,7 +33,7 @@ class Uses:
                 if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef):
                     nodes = [node for statement in function.body for node in ast.walk(statement)]
                     yield from (
-                        (file, each.lineno) for each in nodes if isinstance(each, ast.Name) and each.id in names
+                        (file, node.lineno) for node in nodes if isinstance(node, ast.Name) and node.id in names
                     )
 
     def _follow_imports(self) -> bool:

@@ -48,7 +48,9 @@ def log_bytes(client: WireClient) -> int:
     """The size of the audit topic on the disk."""
     topic = DescribableLogDirTopic(topic=AUDIT_TOPIC, partitions=[0])
     response = client.send_latest(DescribeLogDirsRequest(topics=[topic]))
-    return sum(each.partition_size for root in response.results for found in root.topics for each in found.partitions)
+    return sum(
+        partition.partition_size for root in response.results for found in root.topics for partition in found.partitions
+    )
 
 
 def join_again_and_again(client: WireClient, group_id: str, times: int) -> None:
@@ -77,9 +79,9 @@ def test_the_topic_follows_its_retention_and_keeps_live_groups(coordinator):
         assert coordinator.group("quiet").state == "Stable"
         events = coordinator.events("quiet")
         assert events, "the topic has no event of a live group"
-        assert [each.seq for each in events] == list(range(events[0].seq, events[-1].seq + 1))
+        assert [event.seq for event in events] == list(range(events[0].seq, events[-1].seq + 1))
         assert events[0].seq > events[0].created_seq
-        assert not [each for each in events if isinstance(each, GroupLoaded)], "the audit did not know the group"
+        assert not [event for event in events if isinstance(event, GroupLoaded)], "the audit did not know the group"
 
 
 def test_the_topic_follows_its_size(coordinator):

@@ -42,8 +42,8 @@ def restart(server: RunningServer) -> None:
 def removal(server: RunningServer, group_id: str) -> schema.MemberRemoved:
     def found() -> list[Any]:
         with AuditTopic(server.bootstrap) as topic:
-            events = [each.event for each in topic.group_events(group_id)]
-        return [each for each in events if isinstance(each, schema.MemberRemoved)]
+            events = [group_event.event for group_event in topic.group_events(group_id)]
+        return [event for event in events if isinstance(event, schema.MemberRemoved)]
 
     first: schema.MemberRemoved = wait_for(found, 20, "the removal")[0]
     return first

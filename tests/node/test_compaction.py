@@ -37,13 +37,13 @@ def commit(client: WireClient, group: str, offset: int, padding: str) -> None:
     ]
     topics = [OffsetCommitRequestTopic(name="orders", partitions=partitions)]
     (topic,) = client.request(OffsetCommitRequest(group_id=group, topics=topics), 8).topics
-    assert [each.error_code for each in topic.partitions] == [NONE] * PARTITIONS
+    assert [partition.error_code for partition in topic.partitions] == [NONE] * PARTITIONS
 
 
 def committed(client: WireClient, group: str) -> list[int]:
     topics = [OffsetFetchRequestTopic(name="orders", partition_indexes=list(range(PARTITIONS)))]
     (topic,) = client.request(OffsetFetchRequest(group_id=group, topics=topics), 5).topics
-    return [each.committed_offset for each in topic.partitions]
+    return [partition.committed_offset for partition in topic.partitions]
 
 
 def compacted(server: RunningServer, log: str) -> list[str]:

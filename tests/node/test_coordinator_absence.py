@@ -58,7 +58,11 @@ def after_the_removal(server: RunningServer, group_id: str) -> tuple[GroupHistor
 
     def found() -> list[tuple[GroupHistory, Generation]]:
         history = history_of(server, group_id)
-        return [(history, each) for each in history.generations if each.changes.removed and each.ended_ms]
+        return [
+            (history, generation)
+            for generation in history.generations
+            if generation.changes.removed and generation.ended_ms
+        ]
 
     return wait_for(found, WAITS_SECONDS, "a member to be removed", every_ms=100)[0]
 
@@ -76,7 +80,11 @@ def test_a_member_that_the_coordinator_could_not_hear(server: RunningServer) -> 
     assert removal.coordinator_paused_ms is not None
     assert STOPPED_SECONDS * 1_000 - 500 < removal.coordinator_paused_ms <= STOPPED_SECONDS * 1_000 + 500
     assert removal.is_unheard
-    (paused,) = [each for each in history.coordinator_events if isinstance(each, schema.CoordinatorPaused)]
+    (paused,) = [
+        coordinator_event
+        for coordinator_event in history.coordinator_events
+        if isinstance(coordinator_event, schema.CoordinatorPaused)
+    ]
     assert paused.pause_kind == "suspended"
     story = story_of(history, generation)
     assert "because the coordinator itself stood still for" in story.headline
@@ -95,7 +103,7 @@ def test_a_heartbeat_that_came_while_the_coordinator_stood_still_counts(server: 
         assert client.receive(sent[0]).error_code == 0
         assert client.heartbeat_error("heard", member_id) == 0
         wait_for(lambda: history_of(server, "heard").coordinator_events, WAITS_SECONDS, "the pause to be told")
-        assert [each for each in history_of(server, "heard").members] == [member_id]
+        assert [member for member in history_of(server, "heard").members] == [member_id]
 
 
 @pytest.mark.parametrize("is_killed", [False, True])
@@ -111,7 +119,7 @@ def test_a_member_that_was_not_heard_since_a_restart(server: RunningServer, is_k
     (removal,) = generation.changes.removed
     assert removal.last_heard_ms is None
     assert removal.connection_open is None
-    kinds = [type(each) for each in history.coordinator_events]
+    kinds = [type(coordinator_event) for coordinator_event in history.coordinator_events]
     assert kinds == ([] if is_killed else [schema.CoordinatorStopped]) + [schema.CoordinatorStarted]
     said = text(story_of(history, generation))
     assert "Nothing was heard of test since then, when its session began again." in said

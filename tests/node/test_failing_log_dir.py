@@ -66,18 +66,18 @@ def keys(what: object) -> dict[int, str]:
 
 def topics_of(client: Client, directory: Path) -> dict[str, list[int]]:
     (found,) = [
-        each
-        for each in client.request(DescribeLogDirsRequest(topics=None), 4).results
-        if each.log_dir == str(directory)
+        result
+        for result in client.request(DescribeLogDirsRequest(topics=None), 4).results
+        if result.log_dir == str(directory)
     ]
-    return {topic.name: [each.partition_index for each in topic.partitions] for topic in found.topics}
+    return {topic.name: [partition.partition_index for partition in topic.partitions] for topic in found.topics}
 
 
 def is_offline(client: Client, directory: Path) -> bool:
     (found,) = [
-        each
-        for each in client.request(DescribeLogDirsRequest(topics=None), 4).results
-        if each.log_dir == str(directory)
+        result
+        for result in client.request(DescribeLogDirsRequest(topics=None), 4).results
+        if result.log_dir == str(directory)
     ]
     return (found.error_code, found.total_bytes) == (ErrorCode.KAFKA_STORAGE_ERROR, -1)
 
@@ -108,12 +108,16 @@ def check_answers(client: Client, offline: dict[str, list[int]]) -> None:
     assert {index: client.fetch(index)[0] for index in PARTITIONS} == storage_errors
     wanted = [ListOffsetsPartition(partition_index=index, timestamp=-1) for index in PARTITIONS]
     listed = client.request(ListOffsetsRequest(topics=[ListOffsetsTopic(name="t", partitions=wanted)]), 5)
-    assert {each.partition_index: each.error_code for each in listed.topics[0].partitions} == storage_errors
+    assert {
+        partition.partition_index: partition.error_code for partition in listed.topics[0].partitions
+    } == storage_errors
     (topic,) = client.request(MetadataRequest(topics=[MetadataRequestTopic(name="t")]), 9).topics
-    for each in topic.partitions:
-        is_off = each.partition_index in offline["t"]
-        assert each.error_code == (ErrorCode.LEADER_NOT_AVAILABLE if is_off else ErrorCode.NONE)
-        assert (each.leader_id, each.isr_nodes, each.offline_replicas) == ((-1, [], [1]) if is_off else (1, [1], []))
+    for partition in topic.partitions:
+        is_off = partition.partition_index in offline["t"]
+        assert partition.error_code == (ErrorCode.LEADER_NOT_AVAILABLE if is_off else ErrorCode.NONE)
+        assert (partition.leader_id, partition.isr_nodes, partition.offline_replicas) == (
+            (-1, [], [1]) if is_off else (1, [1], [])
+        )
     for key_type, name in ((0, "__consumer_offsets"), (1, "__transaction_state")):
         for partition, key in keys(name).items():
             is_off = partition in offline[name]
@@ -253,7 +257,7 @@ def test_a_group_commit_answers_for_each_directory(server, client):
     data = [PartitionProduceData(index=n, records=build_batch([(None, b"v", ())])) for n in PARTITIONS]
     request = ProduceRequest(acks=-1, topic_data=[TopicProduceData(name="t", partition_data=data)])
     answers = client.request(request, 11).responses[0].partition_responses
-    errors = {each.index: ErrorCode(each.error_code) for each in answers}
+    errors = {answer.index: ErrorCode(answer.error_code) for answer in answers}
     off = ErrorCode.KAFKA_STORAGE_ERROR
     assert errors == {index: off if index in offline["t"] else ErrorCode.NONE for index in PARTITIONS}
     assert is_offline(client, other), "at once: what is not durable is not served"
@@ -316,7 +320,7 @@ def test_without_the_directory_of_the_metadata_log_the_process_ends(server, clie
 def test_the_last_directory_is_served_until_it_is_gone(server, client):
     other = server.folder / "other"
     index, last = topics_of(client, server.data)["t"][0], topics_of(client, other)
-    server.fail(*(f"write EIO {each.name}/t-" for each in server.log_dirs))
+    server.fail(*(f"write EIO {log_dir.name}/t-" for log_dir in server.log_dirs))
     client.send_value(b"lost", index)
     wait_for(lambda: is_offline(client, server.data), 5, "the first directory to be offline")
     assert client.send_value(b"lost", last["t"][0]) is ErrorCode.KAFKA_STORAGE_ERROR

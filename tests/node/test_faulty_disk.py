@@ -57,7 +57,7 @@ class FaultyServer(RunningServer):
     def fail(self, *faults: str) -> None:
         """Let operations fail from now on; with none, heal."""
         part = self._control.with_suffix(".new")
-        part.write_text("".join(f"{each}\n" for each in faults))
+        part.write_text("".join(f"{fault}\n" for fault in faults))
         part.replace(self._control)
 
     def wait_until_blocked(self) -> None:

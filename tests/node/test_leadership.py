@@ -87,12 +87,12 @@ def test_metadata_names_each_leader_and_every_node(tmp_path):
     def questions(client: WireClient) -> None:
         client.create_topic("orders", 3)
         described = client.request(MetadataRequest(topics=[MetadataRequestTopic(name="orders")]), 9)
-        assert [each.node_id for each in described.brokers] == [SELF, OTHER.node_id]
+        assert [broker.node_id for broker in described.brokers] == [SELF, OTHER.node_id]
         partitions = described.topics[0].partitions
-        assert [each.leader_id for each in partitions] == [SELF, OTHER.node_id, SELF]
-        assert [each.replica_nodes for each in partitions] == [[SELF], [OTHER.node_id], [SELF]]
+        assert [partition.leader_id for partition in partitions] == [SELF, OTHER.node_id, SELF]
+        assert [partition.replica_nodes for partition in partitions] == [[SELF], [OTHER.node_id], [SELF]]
         brokers = client.request(DescribeClusterRequest(), 0).brokers
-        assert [(each.broker_id, each.port) for each in brokers][1:] == [(OTHER.node_id, OTHER.port)]
+        assert [(broker.broker_id, broker.port) for broker in brokers][1:] == [(OTHER.node_id, OTHER.port)]
 
     ask_node(tmp_path, questions)
 
@@ -106,14 +106,14 @@ def test_partitions_led_elsewhere_are_neither_written_nor_read(tmp_path):
         epochs = client.request(
             OffsetForLeaderEpochRequest(topics=[OffsetForLeaderTopic(topic="orders", partitions=wanted)]), 3
         )
-        assert [each.error_code for each in epochs.topics[0].partitions] == expected
+        assert [partition.error_code for partition in epochs.topics[0].partitions] == expected
 
         asked = [ListOffsetsPartition(partition_index=index, timestamp=-1) for index in range(3)]
         offsets = client.request(ListOffsetsRequest(topics=[ListOffsetsTopic(name="orders", partitions=asked)]), 5)
-        assert [each.error_code for each in offsets.topics[0].partitions] == expected
+        assert [partition.error_code for partition in offsets.topics[0].partitions] == expected
 
         fetches = [client.request(fetch_request("orders", partition=index), 11) for index in range(3)]
-        assert [each.responses[0].partitions[0].error_code for each in fetches] == expected
+        assert [fetch.responses[0].partitions[0].error_code for fetch in fetches] == expected
 
         assert client.produce("orders", None, partition=1).error_code == ErrorCode.NOT_LEADER_OR_FOLLOWER
 

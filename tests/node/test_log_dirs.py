@@ -25,7 +25,7 @@ def described(client: ConfigClient, topics: dict[str, list[int]] | None = None) 
     if topics is not None:
         asked = [DescribableLogDirTopic(topic=name, partitions=indexes) for name, indexes in topics.items()]
     response = client.request(DescribeLogDirsRequest(topics=asked), 4)
-    return {Path(each.log_dir): each for each in response.results}
+    return {Path(result.log_dir): result for result in response.results}
 
 
 def partitions(result: Any) -> dict[str, dict[int, int]]:
@@ -36,7 +36,7 @@ def coordinator_errors(client: ConfigClient) -> dict[int, int]:
     """Partition of __consumer_offsets → the answer to FindCoordinator."""
     groups = {partition_for(f"group-{n}", 4): f"group-{n}" for n in range(40)}
     request = FindCoordinatorRequest(coordinator_keys=list(groups.values()))
-    answers = {each.key: each.error_code for each in client.request(request, 4).coordinators}
+    answers = {coordinator.key: coordinator.error_code for coordinator in client.request(request, 4).coordinators}
     return {partition: answers[group] for partition, group in groups.items()}
 
 
@@ -68,10 +68,10 @@ def test_a_failed_directory_is_offline_and_comes_back(tmp_path):
             assert found[a].error_code == ErrorCode.NONE
             request = MetadataRequest(topics=[MetadataRequestTopic(name="topic")])
             ((topic,),) = [client.request(request, 9).topics]
-            for each in topic.partitions:
-                is_offline = each.partition_index in of_b
-                assert (each.leader_id, each.offline_replicas) == ((-1, [1]) if is_offline else (1, []))
-                assert each.error_code == (ErrorCode.LEADER_NOT_AVAILABLE if is_offline else ErrorCode.NONE)
+            for partition in topic.partitions:
+                is_offline = partition.partition_index in of_b
+                assert (partition.leader_id, partition.offline_replicas) == ((-1, [1]) if is_offline else (1, []))
+                assert partition.error_code == (ErrorCode.LEADER_NOT_AVAILABLE if is_offline else ErrorCode.NONE)
             unavailable = {n for n, error in coordinator_errors(client).items() if error != ErrorCode.NONE}
             assert unavailable == set(groups_of_b)
         with urllib.request.urlopen(f"http://{server.admin}/metrics") as page:

@@ -134,21 +134,25 @@ def quotas(client: Client) -> list[Any]:
 
 def features(client: Client) -> dict[str, int]:
     answer = client.request(ApiVersionsRequest(client_software_name="a", client_software_version="1"), 4)
-    return {each.name: each.max_version_level for each in answer.finalized_features}
+    return {
+        finalized_feature.name: finalized_feature.max_version_level for finalized_feature in answer.finalized_features
+    }
 
 
 CHANGES: Final = {
-    "CreateTopics": Change(creation("new"), 7, lambda answer: [each.error_code for each in answer.topics], topic_names),
+    "CreateTopics": Change(
+        creation("new"), 7, lambda answer: [topic.error_code for topic in answer.topics], topic_names
+    ),
     "CreatePartitions": Change(
         CreatePartitionsRequest(topics=[CreatePartitionsTopic(name="t", count=9, assignments=None)], timeout_ms=5000),
         3,
-        lambda answer: [each.error_code for each in answer.results],
+        lambda answer: [result.error_code for result in answer.results],
         partitions_of_t,
     ),
     "DeleteTopics": Change(
         DeleteTopicsRequest(topics=[DeleteTopicState(name="u")], timeout_ms=5000),
         6,
-        lambda answer: [each.error_code for each in answer.responses],
+        lambda answer: [response.error_code for response in answer.responses],
         topic_names,
     ),
     "IncrementalAlterConfigs": Change(
@@ -160,7 +164,7 @@ CHANGES: Final = {
             ]
         ),
         1,
-        lambda answer: [each.error_code for each in answer.responses],
+        lambda answer: [response.error_code for response in answer.responses],
         retention_of_t,
     ),
     "AlterClientQuotas": Change(
@@ -173,7 +177,7 @@ CHANGES: Final = {
             ]
         ),
         1,
-        lambda answer: [each.error_code for each in answer.entries],
+        lambda answer: [entry.error_code for entry in answer.entries],
         quotas,
     ),
     "UpdateFeatures": Change(
@@ -234,8 +238,8 @@ def test_the_second_of_two_that_create_a_topic_gets_the_error_when_the_topic_is_
         assert not is_answered(client)
         assert not is_answered(second)
         server.fail()
-        assert [each.error_code for each in client.receive(sent).topics] == [ErrorCode.NONE]
-        errors = {each.name: each.error_code for each in second.receive(rejected).topics}
+        assert [topic.error_code for topic in client.receive(sent).topics] == [ErrorCode.NONE]
+        errors = {topic.name: topic.error_code for topic in second.receive(rejected).topics}
         assert errors == {"new": ErrorCode.TOPIC_ALREADY_EXISTS, "of-the-second": ErrorCode.NONE}
 
 
@@ -244,15 +248,15 @@ def test_many_clients_and_large_requests_at_once(server):
         clients = [stack.enter_context(Client(server.bootstrap)) for _ in range(30)]
         server.block()
         sent = [
-            each.send(creation(*(f"c{number}-{topic}" for topic in range(150 if number % 10 == 0 else 1))), 7)
-            for number, each in enumerate(clients)
+            client.send(creation(*(f"c{number}-{topic}" for topic in range(150 if number % 10 == 0 else 1))), 7)
+            for number, client in enumerate(clients)
         ]
         server.wait_until_blocked()
         server.check_others_are_served()
         assert not any(map(is_answered, clients))
         server.fail()
-        for each, request in zip(clients, sent, strict=True):
-            results = each.receive(request).topics
+        for client, request in zip(clients, sent, strict=True):
+            results = client.receive(request).topics
             assert {result.error_code for result in results} == {ErrorCode.NONE}
             assert bytes(16) not in {result.topic_id for result in results}
     assert len([name for name in topic_names(server.other) if name.startswith("c")]) == 3 * 150 + 27
@@ -270,7 +274,7 @@ def test_a_topic_can_be_deleted_and_created_again_while_nothing_is_durable(serve
         server.check_others_are_served()
         server.fail()
         first_id = client.receive(sent).topics[0].topic_id
-        assert {each.error_code for each in deleting.receive(deletion).responses} == {ErrorCode.NONE}
+        assert {response.error_code for response in deleting.receive(deletion).responses} == {ErrorCode.NONE}
         (created,) = creating.receive(again).topics
     assert (created.error_code, created.topic_id != first_id) == (ErrorCode.NONE, True)
     assert topic_error(server.other, "new") is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
@@ -292,8 +296,8 @@ def test_a_client_that_disconnects_leaves_its_change(server):
 
 def new_producer_ids(client: Client, count: int) -> list[int]:
     answers = [client.request(InitProducerIdRequest(transactional_id=None), 4) for _ in range(count)]
-    assert {each.error_code for each in answers} == {ErrorCode.NONE}
-    return [each.producer_id for each in answers]
+    assert {answer.error_code for answer in answers} == {ErrorCode.NONE}
+    return [answer.producer_id for answer in answers]
 
 
 def test_the_first_producers_wait_for_their_block(server, client):
@@ -306,8 +310,8 @@ def test_the_first_producers_wait_for_their_block(server, client):
         assert not is_answered(second)
         server.fail()
         answers = [each.receive(request) for each, request in zip((client, second), sent, strict=True)]
-    assert {each.error_code for each in answers} == {ErrorCode.NONE}
-    assert len({each.producer_id for each in answers}) == 2
+    assert {answer.error_code for answer in answers} == {ErrorCode.NONE}
+    assert len({answer.producer_id for answer in answers}) == 2
 
 
 def test_no_producer_waits_for_the_next_block_and_a_kill_assigns_no_id_twice(server, client):
@@ -335,7 +339,7 @@ def test_the_topic_of_transactions_is_created_before_its_coordinator_is_named(se
     server.check_others_are_served()
     assert not is_answered(client)
     server.fail()
-    assert [each.error_code for each in client.receive(sent).coordinators] == [ErrorCode.NONE]
+    assert [coordinator.error_code for coordinator in client.receive(sent).coordinators] == [ErrorCode.NONE]
 
 
 def test_a_transactional_producer_waits_for_its_id(server, client):
@@ -365,7 +369,7 @@ def test_a_kill_during_a_flush_leaves_all_topics_of_the_request_or_none(server, 
         assert again.fetch()[1] == [b"before"]
         results = again.request(creation(*(f"new-{number}" for number in range(50))), 7).topics
         expected = ErrorCode.TOPIC_ALREADY_EXISTS if created else ErrorCode.NONE
-        assert {each.error_code for each in results} == {expected}
+        assert {result.error_code for result in results} == {expected}
 
 
 def test_a_stop_waits_for_the_change_under_way(server, client):

@@ -17,7 +17,7 @@ def test_it_stays_small_and_survives_a_kill(tmp_path):
         while True:
             files = (server.data / folder_name(METADATA_LOG, 0)).glob("*.log")
             try:
-                return sum(each.stat().st_size for each in files)
+                return sum(file.stat().st_size for file in files)
             except FileNotFoundError:
                 continue  # a snapshot has just taken its place
 

@@ -32,15 +32,18 @@ def alter(client: WireClient, path: Path, topic: str, *partitions: int, version:
     topics = [AlterReplicaLogDirTopic(name=topic, partitions=list(partitions))]
     request = AlterReplicaLogDirsRequest(dirs=[AlterReplicaLogDir(path=str(path), topics=topics)])
     (result,) = client.request(request, version).results
-    assert (result.topic_name, [each.partition_index for each in result.partitions]) == (topic, list(partitions))
-    return [each.error_code for each in result.partitions]
+    assert (result.topic_name, [partition.partition_index for partition in result.partitions]) == (
+        topic,
+        list(partitions),
+    )
+    return [partition.error_code for partition in result.partitions]
 
 
 def described(client: WireClient, topic: str, partition: int = 0) -> dict[Path, Any]:
     """Log directory → what is said of the partition in it."""
     asked = [DescribableLogDirTopic(topic=topic, partitions=[partition])]
     results = client.request(DescribeLogDirsRequest(topics=asked), 4).results
-    return {Path(each.log_dir): part for each in results for found in each.topics for part in found.partitions}
+    return {Path(result.log_dir): part for result in results for found in result.topics for part in found.partitions}
 
 
 def home(client: WireClient, topic: str, partition: int = 0) -> Path:
@@ -282,7 +285,10 @@ def test_a_partition_that_is_listed_twice_goes_to_the_last_directory(tmp_path):
             for path, each in ((a, topics), (b, topics), (b, topics), (Path("nowhere"), none), (a, []))
         ]
         (result,) = client.request(AlterReplicaLogDirsRequest(dirs=wanted), 2).results
-        assert [(each.partition_index, each.error_code) for each in result.partitions] == [(0, 0), (1, 0)]
+        assert [(partition.partition_index, partition.error_code) for partition in result.partitions] == [
+            (0, 0),
+            (1, 0),
+        ]
         for partition in (0, 1):
             wait_until_moved(client, "t", b, partition)
         assert client.request(AlterReplicaLogDirsRequest(dirs=[]), 2).results == []

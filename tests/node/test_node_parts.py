@@ -81,7 +81,7 @@ def test_a_node_without_a_data_plane_has_none_of_its_routes(disk):
             listed = client.request(ApiVersionsRequest(), 0).api_keys
         with WireClient(bootstrap) as client, pytest.raises(ConnectionClosed):
             client.request(produce_request("t", b""), 9)
-        return {APIS[each.api_key].name for each in listed}
+        return {APIS[key.api_key].name for key in listed}
 
     served = beside_a_node_of_groups(disk, play)
     assert not served & DATA_PLANE
@@ -138,8 +138,8 @@ def test_parts_are_handed_over_by_name_where_there_are_many(made):
     if is_dataclass(made) or issubclass(made, tuple):
         return
     positional = [
-        each
-        for each in list(inspect.signature(made.__init__).parameters.values())[1:]
-        if each.kind in (each.POSITIONAL_ONLY, each.POSITIONAL_OR_KEYWORD)
+        parameter
+        for parameter in list(inspect.signature(made.__init__).parameters.values())[1:]
+        if parameter.kind in (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD)
     ]
     assert len(positional) <= POSITIONAL_MAX, [each.name for each in positional]

@@ -47,7 +47,7 @@ def test_large_and_small_batches_of_a_connection_are_appended_in_its_order(serve
         frames = [client.frame(produce_request("t", build_batch([(None, each, ())])), 9) for each in sent]
         client.socket.sendall(b"".join(frame for frame, _ in frames))
         answers = [client.receive(request).responses[0].partition_responses[0] for _, request in frames]
-        assert [(each.error_code, each.base_offset) for each in answers] == [(0, offset) for offset in range(5)]
+        assert [(answer.error_code, answer.base_offset) for answer in answers] == [(0, offset) for offset in range(5)]
         assert values_in(client, "t", "gzip") == sent
 
 

@@ -58,7 +58,9 @@ class Consumer:
     def _take(self, answer: Any) -> None:
         self.epoch = answer.member_epoch
         if answer.assignment is not None:
-            self.owned = [index for each in answer.assignment.topic_partitions for index in each.partitions]
+            self.owned = [
+                index for topic_partition in answer.assignment.topic_partitions for index in topic_partition.partitions
+            ]
 
     def commit(self, partition: int, epoch: int) -> ErrorCode:
         offset = OffsetCommitRequestPartition(partition_index=partition, committed_offset=1)
@@ -117,6 +119,6 @@ def test_a_commit_of_a_partition_that_was_given_up_is_refused_and_told(
     assert latest is not None
     assert (latest.generation_id, latest.commits_rejected) == (one.epoch, 2)
     assert "2 offset commits were rejected meanwhile." in sentence(history, latest)
-    refused = [each.text for each in notes(history) if "an offset commit by one (127.0.0.1" in each.text]
+    refused = [note.text for note in notes(history) if "an offset commit by one (127.0.0.1" in note.text]
     assert len(refused) == 1, "the second one is only counted"
     assert f"was refused: member epoch {old_epoch}, which it named, is not its own" in refused[0]

@@ -65,8 +65,8 @@ class KafkaScene(Scene):
 def told(history: GroupHistory) -> list[tuple[Cause | InferredCause, str]]:
     found: list[tuple[Cause | InferredCause, str]] = []
     for generation in history.generations:
-        for each in generation.triggers:
-            found.append((each.cause, "" if each.member is None else _name(each.member)))
+        for trigger in generation.triggers:
+            found.append((trigger.cause, "" if trigger.member is None else _name(trigger.member)))
         found += [(each.cause, _name(each.member)) for each in generation.changes.removed]
         found += [(each.cause, _name(each.member)) for each in generation.replaced_while_stable]
     found += [(each.cause, _name(each.member)) for each in history.pending_changes.removed]
@@ -214,7 +214,7 @@ def a_topic_grows(scene: KafkaScene) -> tuple[Did, ...]:
 def an_administrator_removes_a_member(scene: KafkaScene) -> tuple[Did, ...]:
     one, two = two_members(scene)
     admin = scene.admin()
-    found = [each for each in scene.history().members.values() if each.member.client_id == "two"]
+    found = [member for member in scene.history().members.values() if member.member.client_id == "two"]
     admin.remove_group_members(scene.group, [MemberToRemove(member_id=found[0].member.member_id)])
     scene.steady(one, two)
     return ((Cause.MEMBER_LEFT, "two"),)

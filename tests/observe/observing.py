@@ -22,16 +22,16 @@ RECORDS, LOGS, BOTH = SOURCES = ("records", "logs", "both")
 
 def records_of(recording: Recording, group: str) -> list[tuple[Place, GroupRecord]]:
     found = []
-    for each in recording.offsets:
-        (record_type,) = struct.unpack(">h", each.key[:2])
-        if each.fields["group"] != group or record_type in (0, 1):
+    for offset in recording.offsets:
+        (record_type,) = struct.unpack(">h", offset.key[:2])
+        if offset.fields["group"] != group or record_type in (0, 1):
             continue
         try:
-            record = group_record(record_type, each.key, each.value)
+            record = group_record(record_type, offset.key, offset.value)
         except KeyError:
             continue  # of a share group
         if record is not None:
-            place = Place(Source.RECORD, f"__consumer_offsets-{each.partition}", each.timestamp_ms, each.offset)
+            place = Place(Source.RECORD, f"__consumer_offsets-{offset.partition}", offset.timestamp_ms, offset.offset)
             found.append((place, record))
     return found
 

@@ -82,7 +82,11 @@ class Recording:
     @property
     def other_broker(self) -> "Recording | None":
         """The other broker of the same run, if there were two."""
-        found = [each for each in recordings() if each.case == self.case and _base(each.version) == _base(self.version)]
+        found = [
+            recording
+            for recording in recordings()
+            if recording.case == self.case and _base(recording.version) == _base(self.version)
+        ]
         return next((each for each in found if each.version != self.version), None)
 
     @property
@@ -113,9 +117,9 @@ def _recordings() -> tuple[Recording, ...]:
         cases = msgspec.json.decode(file.read())
     return tuple(
         Recording(
-            each["case"], each["version"], tuple(each["groups"]), tuple(_truth(one) for one in each["truth"]), each
+            case["case"], case["version"], tuple(case["groups"]), tuple(_truth(one) for one in case["truth"]), case
         )
-        for each in cases
+        for case in cases
     )
 
 
@@ -147,4 +151,4 @@ def _base(version: str) -> str:
 def _archive(name: str) -> dict[str, bytes]:
     with tarfile.open(DATA / f"{name}.tar.gz") as archive:
         members = [each for each in archive if each.isfile()]
-        return {each.name: archive.extractfile(each).read() for each in members}  # type: ignore[union-attr]
+        return {member.name: archive.extractfile(member).read() for member in members}  # type: ignore[union-attr]

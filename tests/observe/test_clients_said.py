@@ -14,7 +14,7 @@ MEMBER = "billing-2-cee7f999-6a78-4fa5-8f01-7a1c7dd9bde1"
 
 
 def recording(name: str) -> Recording:
-    (found,) = [each for each in recordings() if each.name == name]
+    (found,) = [recording for recording in recordings() if recording.name == name]
     return found
 
 
@@ -43,7 +43,7 @@ def third_generation(tmp_path: Path, client: str | None, **options: object) -> t
     assert generation is not None and generation.cause is Cause.MEMBER_LEFT
     (cause,) = claims_of(seen.history, generation).cause
     assert isinstance(cause, Left)
-    return cause, " ".join(str(each.name) for each in seen.history.places_of(cause))
+    return cause, " ".join(str(place.name) for place in seen.history.places_of(cause))
 
 
 def test_without_the_log_of_the_client_it_is_not_known_whether_it_polled(tmp_path: Path):
@@ -86,4 +86,6 @@ def test_the_zone_of_a_broker_follows_from_its_records():
     shifted = statements_of(found, "g-kill9", east)
     found_shifts = aligned(records, shifted)
     assert set(found_shifts.shifts_ms.values()) == {5 * 3_600_000 + 45 * 60_000}
-    assert [each.place.time_ms for each in found_shifts.statements] == [each.place.time_ms for each in statements]
+    assert [statement.place.time_ms for statement in found_shifts.statements] == [
+        statement.place.time_ms for statement in statements
+    ]

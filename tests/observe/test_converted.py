@@ -26,8 +26,8 @@ T0: Final = 1_700_000_000_000
 def history(records: list[GroupRecord], name_of: Callable[[str], str] = str) -> ObservedHistory:
     """Nobody knows a name: `str`."""
     placed = [
-        (Place(Source.RECORD, "__consumer_offsets-1", T0 + number * 1_000, number), each)
-        for number, each in enumerate(records)
+        (Place(Source.RECORD, "__consumer_offsets-1", T0 + number * 1_000, number), record)
+        for number, record in enumerate(records)
     ]
     return ObservedHistory.of_observed(GROUP, observed_events(GROUP, placed, [], name_of))
 
@@ -48,7 +48,7 @@ def consumer(epoch: int, **owned: TopicPartitions) -> list[GroupRecord]:
 
 
 def moved(found: ObservedHistory) -> list[int | None]:
-    return [each.partitions_moved for each in found.generations]
+    return [generation.partitions_moved for generation in found.generations]
 
 
 def held(found: ObservedHistory) -> dict[str, TopicPartitions]:

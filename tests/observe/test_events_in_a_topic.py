@@ -21,7 +21,7 @@ from tests.observe.test_recorded_causes import CASES, GROUPS
 def test_what_is_written_is_read_again(recording: Recording, group: str, source: str):
     history = observed(recording, group, source)
     values = {seq: encode_observed(each) for seq, each in history.observed.items()}
-    assert {seq: decode_observed(each) for seq, each in values.items()} == history.observed
+    assert {seq: decode_observed(value) for seq, value in values.items()} == history.observed
     again = ObservedHistory(group)
     for value in values.values():
         record = audit_record(0, 0, group.encode(), value)
@@ -33,7 +33,7 @@ def test_what_is_written_is_read_again(recording: Recording, group: str, source:
 
 
 def _stories(history: ObservedHistory) -> list[object]:
-    return [story_of(history, each, utc_clock) for each in history.generations]
+    return [story_of(history, generation, utc_clock) for generation in history.generations]
 
 
 def test_a_reader_of_a_coordinators_events_takes_no_observed_one_for_such():

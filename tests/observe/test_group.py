@@ -113,8 +113,8 @@ def test_whatever_is_seen_makes_a_history(
         lines_seen.sort(key=lambda each: each.place.time_ms)
         records_seen.sort(key=lambda each: each[0].time_ms)
     events = list(observed_events(GROUP, records_seen, lines_seen, has_records=has_records))
-    assert [each.event.seq for each in events] == list(range(1, len(events) + 1))
-    assert all(each.places for each in events)
+    assert [event.event.seq for event in events] == list(range(1, len(events) + 1))
+    assert all(event.places for event in events)
     told(ObservedHistory.of_observed(GROUP, events))
 
 

@@ -30,30 +30,30 @@ class Watched:
         records = [] if source == "logs" else records_of(recording, group)
         lines = [] if source == "records" else statements_of(recording, group)
         self.has_records = bool(records)
-        own = [each for each in lines if isinstance(each, OfGroup) and each.group_id == group]
+        own = [line for line in lines if isinstance(line, OfGroup) and line.group_id == group]
         self.items: list[Item] = list(records)
         latest: dict[str, int] = {}
-        for each in own:
-            name = each.place.name
-            latest[name] = max(latest.get(name, 0), each.place.time_ms)
-            self.items.append(LoggedStatement(each, name, (0, each.place.position or 0), latest[name]))
+        for partition in own:
+            name = partition.place.name
+            latest[name] = max(latest.get(name, 0), partition.place.time_ms)
+            self.items.append(LoggedStatement(partition, name, (0, partition.place.position or 0), latest[name]))
 
     def stream(self) -> GroupStream:
         return GroupStream(self.group, str, has_records=self.has_records)
 
     def put(self, stream: GroupStream, items: Sequence[Item]) -> None:
-        for each in items:
-            if isinstance(each, LoggedStatement):
-                stream.put_line(each, 0.0)
+        for item in items:
+            if isinstance(item, LoggedStatement):
+                stream.put_line(item, 0.0)
             else:
-                stream.put_record(*each, 0.0)
+                stream.put_record(*item, 0.0)
 
     def told(self, stops: Sequence[int] = ()) -> list[ObservedEvent]:
         """The events, with a kill after so many records and lines each."""
         stream, events = self.stream(), list[ObservedEvent]()
-        for each in stops:
+        for stop in stops:
             self.put(stream, self.items)
-            left = [each]
+            left = [stop]
 
             def is_due(_: object, left: list[int] = left) -> bool:
                 left[0] -= 1
@@ -78,7 +78,7 @@ def test_stopping_after_each_step_changes_nothing(recording: Recording, group: s
     assert watched.told([0, 2, 0, 3] * len(watched.items)) == undisturbed
 
 
-@given(case=st.sampled_from([each.values for each in CASES]), data=st.data())
+@given(case=st.sampled_from([case.values for case in CASES]), data=st.data())
 def test_stopping_at_any_points_changes_nothing(case: tuple[Recording, str], data: st.DataObject):
     watched = Watched(*case)
     stops = data.draw(st.lists(st.integers(0, 7), max_size=12))
@@ -87,7 +87,7 @@ def test_stopping_at_any_points_changes_nothing(case: tuple[Recording, str], dat
 
 @pytest.mark.parametrize(("recording", "group"), CASES)
 def test_what_is_watched_is_told_as_what_is_read_afterwards(recording: Recording, group: str):
-    if any(each.is_doubtful for each in statements_of(recording, group)):
+    if any(statement.is_doubtful for statement in statements_of(recording, group)):
         pytest.skip("who reads afterwards has all records that may confirm a line")
     told = [(each.event.seq, type(each.event), each.places) for each in Watched(recording, group).told()]
     read = observed(recording, group, BOTH).observed.values()
@@ -100,8 +100,8 @@ def test_what_is_watched_is_told_as_what_is_read_afterwards(recording: Recording
 def test_the_order_of_arrival_changes_nothing(recording: Recording, group: str):
     watched = Watched(recording, group)
     undisturbed = watched.told()
-    records = [each for each in watched.items if not isinstance(each, LoggedStatement)]
-    lines = [each for each in watched.items if isinstance(each, LoggedStatement)]
+    records = [item for item in watched.items if not isinstance(item, LoggedStatement)]
+    lines = [item for item in watched.items if isinstance(item, LoggedStatement)]
     choice = random.Random(group)
     watched.items = []
     while records or lines:
@@ -165,10 +165,10 @@ def test_lines_of_a_share_group_are_told_though_records_of_other_groups_are_read
     told = {}
     for has_records in (False, True):
         stream = GroupStream(group, str, has_records=has_records)
-        for number, each in enumerate(statements_of(recording, group)):
-            if isinstance(each, OfGroup) and each.group_id == group:
-                stream.put_line(LoggedStatement(each, LOG, (0, number), each.place.time_ms), 0.0)
+        for number, statement in enumerate(statements_of(recording, group)):
+            if isinstance(statement, OfGroup) and statement.group_id == group:
+                stream.put_line(LoggedStatement(statement, LOG, (0, number), statement.place.time_ms), 0.0)
         events = stream.tell(lambda _: True, 0.0)
-        told[has_records] = [(type(each.event).__name__, each.event.seq) for each in events]
+        told[has_records] = [(type(event.event).__name__, event.event.seq) for event in events]
     assert ("MemberJoined", 2) in told[True]
     assert told[True] == told[False]

@@ -48,13 +48,16 @@ def history(*lines: OfGroup) -> ObservedHistory:
 
 
 def notes(found: ObservedHistory) -> list[str]:
-    return [note(each) for each in note_claims(found) if isinstance(each, Loaded)]
+    return [note(note_claim) for note_claim in note_claims(found) if isinstance(note_claim, Loaded)]
 
 
 def test_a_move_names_both_brokers_and_for_how_long_there_was_none():
     found = history(*joined(1, 0, 1), unloaded(10_000, 1), loaded(12_500, 2), *joined(2, 20_000, 2))
     assert notes(found) == ["the group moved from broker 1 to broker 2: it had no coordinator for 2.5 s"]
-    assert [(each.generation_id, str(each.outcome)) for each in found.generations] == [(1, "stable"), (2, "stable")]
+    assert [(generation.generation_id, str(generation.outcome)) for generation in found.generations] == [
+        (1, "stable"),
+        (2, "stable"),
+    ]
 
 
 def test_a_restart_of_the_same_broker():
@@ -80,7 +83,10 @@ def test_what_the_broker_before_says_late_belongs_to_no_later_move():
 def test_a_rebalance_that_the_move_cut_short():
     begun = joined(2, 20_000, 1)[:2]
     found = history(*joined(1, 0, 1), *begun, unloaded(21_000, 1), loaded(22_000, 2), *joined(2, 23_000, 2))
-    assert [(each.generation_id, str(each.outcome)) for each in found.generations][-1] == (2, "stable")
+    assert [(generation.generation_id, str(generation.outcome)) for generation in found.generations][-1] == (
+        2,
+        "stable",
+    )
     assert len(notes(found)) == 1
 
 
@@ -94,8 +100,8 @@ def test_a_recorded_group_that_moved_and_came_back(tmp_path: Path):
     assert len(paths) == 2
     found = observe_group("g-m_coordinator_moved-b", None, LogOptions(tuple(paths), (), "auto", UTC)).history
     told = notes(found)
-    assert [each.split(":")[0] for each in told] == [
+    assert [line.split(":")[0] for line in told] == [
         "the group moved from broker 1 to broker 2",
         "the group moved from broker 2 to broker 1",
     ]
-    assert [(each.generation_id, str(each.outcome)) for each in found.generations] == [(1, "stable")]
+    assert [(generation.generation_id, str(generation.outcome)) for generation in found.generations] == [(1, "stable")]

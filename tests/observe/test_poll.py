@@ -68,7 +68,7 @@ def test_the_groups_of_all_brokers(server: RunningServer):
     with WireClient(server.bootstrap) as client:
         client.join_alone("listed by a poll")
     found = list_present(server.bootstrap)
-    assert "listed by a poll" in {each.group_id for each in found.groups}
+    assert "listed by a poll" in {group.group_id for group in found.groups}
     assert found.missing == []
 
 

@@ -84,8 +84,8 @@ class Polls:
 
 def stories(history: ObservedHistory) -> list[str]:
     return [
-        f"{story_of(history, each, at).headline}. {how_known(history, claims_of(history, each).cause, at)}"
-        for each in history.generations
+        f"{story_of(history, generation, at).headline}. {how_known(history, claims_of(history, generation).cause, at)}"
+        for generation in history.generations
     ]
 
 
@@ -136,7 +136,7 @@ def test_epochs_that_polls_see(kind: str):
     ]
     polls.poll(present(3, member("a", 0), member("b", 1), kind=kind, epoch=9))
     history = polls.history
-    assert [each.generation_id for each in history.generations] == [3, 4, 9]
+    assert [generation.generation_id for generation in history.generations] == [3, 4, 9]
     assert not history.counts_polls
     api = DESCRIBED_BY[kind]
     assert stories(history)[1:] == [
@@ -145,7 +145,9 @@ def test_epochs_that_polls_see(kind: str):
         f"group epoch 9 was stable at 90s; why it began is not among the events. Inferred: between the polls at 60s and"
         f" 90s ({api}).",
     ]
-    moved = [each for each in story_of(history, history.generations[1], at).paragraphs if "moved" in each]
+    moved = [
+        paragraph for paragraph in story_of(history, history.generations[1], at).paragraphs if "moved" in paragraph
+    ]
     assert bool(moved) == (kind != "share")  # several members of a share group read a partition
 
 
@@ -154,7 +156,7 @@ def test_an_epoch_that_was_open_and_is_followed_by_another_one_may_have_been_sta
     polls.poll(present(0, member("a", 0, 1), kind="consumer", epoch=3))
     polls.poll(present(1, member("a", 0), member("b"), kind="consumer", epoch=4, state="Reconciling"))
     polls.poll(present(2, member("a", 0), member("b", 1), kind="consumer", epoch=6))
-    assert [str(each.outcome) for each in polls.history.generations] == ["stable", "unknown", "stable"]
+    assert [str(generation.outcome) for generation in polls.history.generations] == ["stable", "unknown", "stable"]
 
 
 def test_a_group_that_was_not_there_at_the_poll_before_is_new():
@@ -162,7 +164,7 @@ def test_a_group_that_was_not_there_at_the_poll_before_is_new():
     told = polls.poll(present(1, member("a", 0, 1)), absent_ms=T0)
     assert told[:3] == ["group.created", "member.joined", "rebalance.started"]
     assert told[-1] == "generation.stable"
-    assert [each.time_ms for each in polls.events[0].places] == [T0, T0 + EVERY_MS]
+    assert [place.time_ms for place in polls.events[0].places] == [T0, T0 + EVERY_MS]
     assert not polls.history.begins_in_the_middle
     assert polls.poll(None, number=2) == ["member.removed", "group.removed"]
     assert polls.poll(None, number=3) == []
@@ -177,7 +179,7 @@ def test_a_new_group_that_could_not_be_described_at_once_is_new():
     listed.place = Place(Source.POLL, LIST_GROUPS, T0 + EVERY_MS)
     assert polls.poll(listed, absent_ms=T0) == []
     assert polls.poll(present(2, member("a", 0, 1)))[0] == "group.created"
-    assert [each.time_ms for each in polls.events[0].places] == [T0, T0 + 2 * EVERY_MS]
+    assert [place.time_ms for place in polls.events[0].places] == [T0, T0 + 2 * EVERY_MS]
 
 
 def test_a_group_of_an_earlier_epoch_is_another_one_and_one_of_another_protocol_with_a_member_goes_on():
@@ -197,9 +199,9 @@ def test_another_broker_coordinates_the_group_than_at_the_poll_before():
     again = present(2, member("a", 0, 1))
     again.place = msgspec.structs.replace(again.place, broker_id=2)
     assert polls.poll(again) == []
-    (claim,) = [each for each in note_claims(polls.history) if isinstance(each, Loaded)]
+    (claim,) = [note_claim for note_claim in note_claims(polls.history) if isinstance(note_claim, Loaded)]
     assert note(claim) == "the group moved from broker 1 to broker 2"
-    assert [str(each.outcome) for each in polls.history.generations] == ["stable"]
+    assert [str(generation.outcome) for generation in polls.history.generations] == ["stable"]
 
 
 def test_a_classic_group_in_the_middle_of_a_rebalance_is_told_when_it_is_stable():
@@ -223,8 +225,8 @@ def test_a_watcher_that_was_killed_tells_nothing_twice_and_when_it_saw_the_group
     assert polls.poll(present(1, member("a", 0, 1))) == []
     polls.restart()
     polls.poll(present(5, member("b", 0, 1)))
-    began = next(each for each in polls.events if TAGS[type(each.event)] == "rebalance.started")
-    assert [at(each.time_ms) for each in began.places] == ["0s", "150s"]
+    began = next(event for event in polls.events if TAGS[type(event.event)] == "rebalance.started")
+    assert [at(place.time_ms) for place in began.places] == ["0s", "150s"]
 
 
 def test_what_is_kept_changes_only_if_something_was_told():
@@ -259,18 +261,18 @@ def lines_of_a_join(generation: int, name: str, number: int, at_ms: int) -> Sequ
 def test_what_lines_tell_is_not_told_by_polls_again():
     """A poll adds who owns what, which no line says; and no generation of its own."""
     polls = Polls()
-    for number, each in enumerate(lines_of_a_join(1, "a", 1, T0)):
-        polls.line(each, number + 1)
+    for number, line in enumerate(lines_of_a_join(1, "a", 1, T0)):
+        polls.line(line, number + 1)
     assert polls.history.generation_id == 1
     assert polls.poll(present(1, member("a", 0, 1))) == ["group.snapshot"]
     assert polls.poll(present(2, member("a", 0, 1))) == []
-    for number, each in enumerate(lines_of_a_join(2, "b", 5, T0 + 70_000)):
-        polls.line(each, number + 5)
+    for number, line in enumerate(lines_of_a_join(2, "b", 5, T0 + 70_000)):
+        polls.line(line, number + 5)
     assert polls.poll(present(3, member("a", 0), member("b", 1))) == ["group.snapshot"]
     history = polls.history
-    assert [TAGS[type(each.event)] for each in polls.events].count("member.joined") == 2
-    assert [each.generation_id for each in history.generations] == [1, 2]
-    assert {each: known.partitions for each, known in history.members.items()} == {
+    assert [TAGS[type(event.event)] for event in polls.events].count("member.joined") == 2
+    assert [generation.generation_id for generation in history.generations] == [1, 2]
+    assert {member_id: known.partitions for member_id, known in history.members.items()} == {
         "a-id": {"orders": [0]},
         "b-id": {"orders": [1]},
     }
@@ -288,16 +290,18 @@ def test_a_poll_tells_when_an_epoch_that_lines_began_is_stable():
         said.EpochBumped(place=place(2), group_id=GROUP, epoch=1, metadata_hash=1),
         said.TargetComputed(place=place(3), group_id=GROUP, epoch=1, assignor="uniform"),
     )
-    for number, each in enumerate(lines):
-        polls.line(each, number + 1)
-    assert [str(each.outcome) for each in polls.history.generations] == ["in_progress"]
+    for number, line in enumerate(lines):
+        polls.line(line, number + 1)
+    assert [str(generation.outcome) for generation in polls.history.generations] == ["in_progress"]
     assert polls.poll(present(1, member("a", 0, 1), kind="consumer", epoch=1)) == [
         "member.assigned",
         "generation.stable",
     ]
     assert polls.poll(present(2, member("a", 0, 1), kind="consumer", epoch=1)) == []
     history = polls.history
-    assert [(each.generation_id, str(each.outcome)) for each in history.generations] == [(1, "stable")]
+    assert [(generation.generation_id, str(generation.outcome)) for generation in history.generations] == [
+        (1, "stable")
+    ]
     assert polls.poll(present(3, member("a", 0), kind="consumer", epoch=1)) == ["group.snapshot"]
 
 
@@ -336,4 +340,4 @@ def test_a_group_with_too_many_partitions_names_none():
     polls = Polls()
     polls.poll(present(0, member("a", *range(60_000)), member("b", *range(60_000, 120_000))))
     (event,) = polls.events
-    assert [(each.partitions, each.unnamed_partitions) for each in event.event.members] == [({}, 60_000)] * 2  # type: ignore[attr-defined]
+    assert [(member.partitions, member.unnamed_partitions) for member in event.event.members] == [({}, 60_000)] * 2  # type: ignore[attr-defined]

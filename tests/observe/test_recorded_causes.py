@@ -49,9 +49,9 @@ def told(history: ObservedHistory) -> dict[str | None, set[str]]:
     """Member id → the causes that are told of it."""
     found: dict[str | None, set[str]] = defaultdict(set)
     for generation in history.generations:
-        for each in generation.triggers:
-            if each.member is not None:
-                found[each.member.member_id].add(str(each.cause))
+        for trigger in generation.triggers:
+            if trigger.member is not None:
+                found[trigger.member.member_id].add(str(trigger.cause))
         for removal in generation.changes.removed:
             found[removal.member.member_id].add(str(removal.cause))
     for conversion in history.conversions:
@@ -63,7 +63,7 @@ def told(history: ObservedHistory) -> dict[str | None, set[str]]:
 
 
 def is_left_open(truth: Truth, causes: set[str]) -> bool:
-    return any(truth.cause in LEAVES_OPEN.get(each, ()) for each in causes)
+    return any(truth.cause in LEAVES_OPEN.get(cause, ()) for cause in causes)
 
 
 @pytest.mark.parametrize(("recording", "group"), CASES)
@@ -77,7 +77,7 @@ def test_what_happened_is_told_by_lines_and_records_together(recording: Recordin
 def test_by_lines_alone_it_is_told_or_left_open(recording: Recording, group: str):
     """Lines that may be forged are left out where no record confirms them."""
     found = told(observed(recording, group, LOGS))
-    has_doubts = any(each.is_doubtful for each in statements_of(recording, group))
+    has_doubts = any(statement.is_doubtful for statement in statements_of(recording, group))
     for truth in truths(recording, group):
         if truth.line_seen is not False and not has_doubts:
             # Of a topic that appears, the member that notices it first joins again.
@@ -106,8 +106,8 @@ def test_nothing_else_is_told(recording: Recording, group: str, source: str):
 
 def _unplanned(recording: Recording) -> list[Truth]:
     return [
-        Truth(each["at_ms"], each["cause"], None, each.get("member_id"), None, True, True, None, each)
-        for each in recording.fields.get("unplanned") or ()
+        Truth(field["at_ms"], field["cause"], None, field.get("member_id"), None, True, True, None, field)
+        for field in recording.fields.get("unplanned") or ()
     ]
 
 
@@ -128,7 +128,7 @@ def test_records_alone_say_neither_why_a_member_went_nor_when_a_rebalance_of_a_c
     recording: Recording, group: str
 ):
     for generation in observed(recording, group, RECORDS).generations:
-        assert not GONE & {each.cause for each in generation.triggers}
+        assert not GONE & {trigger.cause for trigger in generation.triggers}
         assert generation.is_epoch or generation.join_ms is None
 
 
@@ -144,7 +144,7 @@ def test_a_share_group_is_one_and_its_epochs_are_not_explained_by_guesses():
     recording = _recording("k_share/4.3.1-consumer")
     history = observed(recording, recording.groups[0], LOGS)
     assert history.group_type == "share"
-    assert [each.cause for each in history.generations] == [Cause.NEW_MEMBER, None]
+    assert [generation.cause for generation in history.generations] == [Cause.NEW_MEMBER, None]
 
 
 def test_a_client_that_never_joined_is_not_told_as_a_member_that_left():
@@ -155,7 +155,7 @@ def test_a_client_that_never_joined_is_not_told_as_a_member_that_left():
 
 
 def _recording(name: str) -> Recording:
-    (found,) = [each for each in recordings() if each.name == name]
+    (found,) = [recording for recording in recordings() if recording.name == name]
     return found
 
 
@@ -163,7 +163,7 @@ def _recording(name: str) -> Recording:
 @pytest.mark.parametrize("version", ["2.8.2-classic", "3.9.1-classic", "4.3.1-classic"])
 def test_a_line_says_that_an_administrator_deleted_the_group(version: str, source: str):
     history = observed(_recording(f"group_deleted/{version}"), "g-group_deleted", source)
-    assert [each.cause for each in history.removals] == [Cause.ADMIN]
+    assert [removal.cause for removal in history.removals] == [Cause.ADMIN]
     assert observed(_recording(f"group_deleted/{version}"), "g-group_deleted", RECORDS).removals[0].cause is (
         Cause.GROUP_REMOVED
     )

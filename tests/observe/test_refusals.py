@@ -47,13 +47,13 @@ def test_a_client_says_that_it_was_refused_and_the_broker_does_not(tmp_path: Pat
         ("GROUP_MAX_SIZE_REACHED", 10),
     ]
     places = [place for each in history.rejected for place in history.observed[each.seq].places]
-    assert {each.source for each in places} == {Source.CLIENT_LOG}
+    assert {place.source for place in places} == {Source.CLIENT_LOG}
 
 
 def test_the_sentence_says_which_error_how_often_and_since_when(tmp_path: Path):
     history = history_of(tmp_path, refused_lines(12))
     last = history.rejected[-1]
-    (said,) = [each for each in findings(history, last.time_ms, utc_clock) if "cannot join" in each.headline]
+    (said,) = [finding for finding in findings(history, last.time_ms, utc_clock) if "cannot join" in finding.headline]
     assert "the group is full (group.max.size)" in said.headline
     assert said.evidence[0] == (
         "refused at 08:11:49 UTC with GROUP_MAX_SIZE_REACHED, 10 times so far, since 08:11:40 UTC"
@@ -79,8 +79,8 @@ def test_a_client_that_asks_again_and_again_is_told_now_and_then_with_how_often_
             stream = GroupStream("billing", str, has_records=False)
             stream.go_on(decode_group(kept), 0.0)
             assert not stream.put_client(failed(number, T0 + number * 100))  # it was read before
-    assert [TAGS[type(each.event)] for each in told] == ["request.rejected"] * 3
-    assert [each.event.count for each in told] == [1, 10, 100]  # type: ignore[attr-defined]
+    assert [TAGS[type(line.event)] for line in told] == ["request.rejected"] * 3
+    assert [line.event.count for line in told] == [1, 10, 100]  # type: ignore[attr-defined]
 
 
 def test_what_is_part_of_a_rebalance_is_no_refusal():

@@ -65,7 +65,7 @@ def _text(data: bytes | None) -> str | None:
 def decoded(records: list[StoredRecord]) -> list[tuple[bytes, Position]]:
     """What Spark's workers make of records, in the order in which the driver folds it."""
     types = (pa.int32(), pa.int64(), pa.int64(), pa.binary(), pa.binary())
-    columns = [pa.array([each[number] for each in records], kind) for number, kind in enumerate(types)]
+    columns = [pa.array([record[number] for record in records], kind) for number, kind in enumerate(types)]
     batch = pa.record_batch(columns, names=list(StoredRecord._fields))
     rows = [row for part in decode_batches(iter([batch])) for row in part.to_pylist()]
     found = [(row["value"], Position(row["partition"], row["offset"], row["timestamp_ms"])) for row in rows]
@@ -112,7 +112,7 @@ def main() -> None:
         known = TopicNames(kafka.bootstrap).known()
         topic_ids = {topic_id: name for topic_id, name in known.items() if name in TOPICS}
     document = {
-        "records": [[*each[:3], _text(each.key), _text(each.value)] for each in records],
+        "records": [[*record[:3], _text(record.key), _text(record.value)] for record in records],
         "said": asdict(said),
         "topic_ids": topic_ids,
     }

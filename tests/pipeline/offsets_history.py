@@ -94,9 +94,9 @@ def _play_classic(stack: ExitStack, folder: Path, bootstrap: str, said: Said) ->
 def _note(said: Said, members: list[Member]) -> None:
     generation_id = steady(members, 4, f"{len(members)} members to share the partitions")
     held = {
-        _member_id(each): sorted(f"orders/{index}" for index in each.membership.partitions)
-        for each in members
-        if each.membership
+        _member_id(member): sorted(f"orders/{index}" for index in member.membership.partitions)
+        for member in members
+        if member.membership
     }
     said.generations[generation_id] = held
 

@@ -70,7 +70,7 @@ def values_of(world: World) -> list[bytes]:
 
 def stored(world: World) -> NamedRows:
     """The rows that the records of `__consumer_offsets` make."""
-    kept = (each for _, batch in world.offsets_log.batches(0) for each in parse_records(batch))
+    kept = (parse_record for _, batch in world.offsets_log.batches(0) for parse_record in parse_records(batch))
     found = [StoredRecord(0, each.offset, each.timestamp_ms, each.key, each.value) for each in kept]
     topic_ids = {world.fixed.topic_id(name).hex(): name for name in ("t", "u")}
     return folded(found, topic_ids=topic_ids)

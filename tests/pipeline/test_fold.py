@@ -259,7 +259,7 @@ def test_members_at_the_cluster_leave_no_gap_in_the_events_of_the_group():
     state = PartitionState()
     rows = [fold([each], state, first_offset) for first_offset, each in enumerate([encode_event(HELD), *values])]
     rows.append(fold([encode_event(OVER)], state, 99))
-    assert not any(each[GAPS] or each[REJECTS] for each in rows)
+    assert not any(row[GAPS] or row[REJECTS] for row in rows)
     assert [row["generation_id"] for each in rows for row in each[GENERATIONS]] == [1]
 
 

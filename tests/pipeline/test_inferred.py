@@ -74,7 +74,7 @@ def told(rows: NamedRows) -> list[tuple[Any, ...]]:
 
 
 def triggers(row: dict[str, Any]) -> list[tuple[str, str | None]]:
-    return [(each["cause"], each["member"] and each["member"]["client_id"]) for each in json.loads(row["triggers"])]
+    return [(load["cause"], load["member"] and load["member"]["client_id"]) for load in json.loads(row["triggers"])]
 
 
 def test_what_real_consumers_did_is_told():

@@ -27,17 +27,17 @@ def test_what_was_seen_of_real_brokers_becomes_rows(recording: Recording, group:
         rows_of_silver += rows[SILVER]
         generations += rows[GENERATIONS]
         memberships += rows[MEMBERSHIPS]
-    assert [each["seq"] for each in rows_of_silver] == list(history.observed)
+    assert [row["seq"] for row in rows_of_silver] == list(history.observed)
     causes = [getattr(each.event, "cause", None) for each in history.observed.values()]
-    assert [each["cause"] for each in rows_of_silver] == [None if each is None else str(each) for each in causes]
-    ended = [each for each in history.generations if not each.is_open]
-    assert [(each["generation_id"], each["outcome"]) for each in generations] == [
+    assert [row["cause"] for row in rows_of_silver] == [None if cause is None else str(cause) for cause in causes]
+    ended = [generation for generation in history.generations if not generation.is_open]
+    assert [(generation["generation_id"], generation["outcome"]) for generation in generations] == [
         (each.generation_id, each.outcome.value) for each in ended
     ]
-    assert [each["cause"] for each in generations] == [
+    assert [generation["cause"] for generation in generations] == [
         None if each.cause is None else str(each.cause) for each in ended
     ]
-    assert [each["partitions_moved"] for each in generations] == [each.partitions_moved for each in ended]
+    assert [generation["partitions_moved"] for generation in generations] == [each.partitions_moved for each in ended]
     began = {each.event.generation_id: each for each in history.observed.values() if is_begin(each)}
     for row in generations:
         found = [each for each in began.values() if each.event.seq == row["first_seq"]]
@@ -45,7 +45,7 @@ def test_what_was_seen_of_real_brokers_becomes_rows(recording: Recording, group:
             assert row["cause_is_inferred"] == found[0].is_inferred
         assert row["sentence"] is None
         assert row["unowned_partition_ms"] is None
-    present = {each["member_id"]: each.get("left_ms") for each in memberships}
+    present = {membership["member_id"]: membership.get("left_ms") for membership in memberships}
     assert {each for each, left_ms in present.items() if left_ms is None} == set(history.members)
 
 

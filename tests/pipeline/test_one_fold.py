@@ -71,7 +71,7 @@ def expected(values: Sequence[bytes]) -> tuple[dict[Key, Row], dict[str, Row]]:
     events = [_event(value) for value in values]
     ended: dict[Key, Row] = {}
     still_open: dict[str, Row] = {}
-    for group_id in dict.fromkeys(each.group_id for each in events if isinstance(each, AuditEvent)):
+    for group_id in dict.fromkeys(event.group_id for event in events if isinstance(event, AuditEvent)):
         history = GroupHistory(group_id, 100_000)
         told: dict[Key, Row] = {}
         for event in events:
@@ -79,12 +79,12 @@ def expected(values: Sequence[bytes]) -> tuple[dict[Key, Row], dict[str, Row]]:
                 history.note_coordinator(event)
             elif event.group_id == group_id and history.apply(event):
                 told |= {_key(each): row_of(history, each) for each in history.ended}
-        for each in history.generations:
-            if each.is_open:
-                still_open[group_id] = row_of(history, each)
+        for generation in history.generations:
+            if generation.is_open:
+                still_open[group_id] = row_of(history, generation)
             else:
-                row = row_of(history, each) | {"sentence": told[_key(each)]["sentence"]}
-                ended[_key(each)] = told[_key(each)] if each.is_void else row
+                row = row_of(history, generation) | {"sentence": told[_key(generation)]["sentence"]}
+                ended[_key(generation)] = told[_key(generation)] if generation.is_void else row
     return ended, still_open
 
 
@@ -112,7 +112,7 @@ def test_of_many_groups(seed: int, size: int):
 @pytest.mark.parametrize("size", SIZES)
 def test_of_each_kind_of_ending(size: int):
     assert_same(eventful().values(), size)
-    assert_same([encode_event(each) for each in real_events()], size)
+    assert_same([encode_event(real_event) for real_event in real_events()], size)
 
 
 @pytest.mark.parametrize("first", range(0, 100, 20))

@@ -115,5 +115,5 @@ def test_more_text_than_an_array_holds_becomes_several():
         columns.append((text, number))
     table = columns.table()
     table.validate(full=True)
-    assert [each.to_pylist() for each in table.column("it").chunks] == [said[:3], said[3:5], said[5:6], said[6:]]
+    assert [chunk.to_pylist() for chunk in table.column("it").chunks] == [said[:3], said[3:5], said[5:6], said[6:]]
     assert table.column("n").to_pylist() == list(range(len(said)))

@@ -69,5 +69,5 @@ def test_the_job_logs_in_and_needs_to_read_the_topic_alone(spark: SparkSession, 
         add_acls(admin, [may_read])
         run_available(spark, AuditSource(Bootstrap(server.bootstrap, login(tmp_path, "spark"))), tables)
     memberships = DeltaTable(tables.path(MEMBERSHIPS)).to_pyarrow_table().to_pylist()
-    assert {each["group_id"] for each in memberships} == {f"group-{number}" for number in range(GROUPS)}
-    assert {each["principal"] for each in memberships} == {"User:admin"}
+    assert {membership["group_id"] for membership in memberships} == {f"group-{number}" for number in range(GROUPS)}
+    assert {membership["principal"] for membership in memberships} == {"User:admin"}

@@ -50,13 +50,13 @@ def told(tables: Tables) -> list[tuple[Any, ...]]:
 def found(events: list[AuditEvent]) -> list[tuple[Any, ...]]:
     history = GroupHistory.of(events[0].group_id, events)
     return [
-        (history.group_id, each.kind, each.headline, list(each.evidence))
-        for each in sorted(findings(history, history.last_ms or 0), key=lambda each: (each.until_ms, each.kind))
+        (history.group_id, finding.kind, finding.headline, list(finding.evidence))
+        for finding in sorted(findings(history, history.last_ms or 0), key=lambda each: (each.until_ms, each.kind))
     ]
 
 
 def held(*clients: str, time_ms: int) -> bytes:
-    members = [MemberRef(f"{each}-id", each, "/10.0.0.1") for each in clients]
+    members = [MemberRef(f"{client}-id", client, "/10.0.0.1") for client in clients]
     event = GroupHeldByCluster(
         time_ms=time_ms, node_id=1, coordinator_epoch=1, group_id="web", members=members, since_ms=1
     )

@@ -52,7 +52,7 @@ def test_what_a_watcher_saw_is_in_all_tables(spark: SparkSession, tables: Tables
 
     assert rows(REJECTS, "why", "why") == []
     silver = rows(SILVER, "group_id, seq", "seq")
-    assert [seq for group_id, seq in silver if group_id == "orders"] == [each["seq"] for each in told]
+    assert [seq for group_id, seq in silver if group_id == "orders"] == [line["seq"] for line in told]
     columns = "generation_id, outcome, cause, cause_is_inferred, cause_client_id, sentence"
     assert rows(GENERATIONS, columns, "generation_id") == [
         (1, "stable", "new_member", True, "billing", None),
@@ -68,7 +68,7 @@ def test_what_a_watcher_saw_is_in_all_tables(spark: SparkSession, tables: Tables
 def wait_until_told(watch: Watching, kind: str) -> None:
     def is_told() -> bool:
         try:
-            return any(each["kind"] == kind for each in watch.events().get("orders", []))
+            return any(event["kind"] == kind for event in watch.events().get("orders", []))
         except ClientError:
             return False
 

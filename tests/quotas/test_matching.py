@@ -43,7 +43,7 @@ def found(components: list[Component], *, strict: bool) -> set[str]:
     ],
 )
 def test_a_filter_finds_what_has_all_its_components(components, loosely, strictly):
-    wanted = [Component(*each) for each in components]
+    wanted = [Component(*component) for component in components]
     assert found(wanted, strict=False) == loosely
     assert found(wanted, strict=True) == strictly
 
@@ -84,5 +84,5 @@ def test_a_filter_finds_what_has_all_its_components(components, loosely, strictl
 )
 def test_a_filter_that_kafka_rejects_is_rejected_with_its_words(components, message, error):
     with pytest.raises(InvalidFilter) as caught:
-        matcher([Component(*each) for each in components], strict=False)
+        matcher([Component(*component) for component in components], strict=False)
     assert (str(caught.value), caught.value.error) == (message, error)

@@ -117,12 +117,12 @@ class Acknowledged:
     def open_at(self, now_ms: int) -> list[Transaction]:
         """Transactions that nothing can have ended yet."""
         return [
-            each
-            for each in self.transactions
-            if each.asked is None
-            and each.outcome is None
-            and not each.may_be_over
-            and now_ms < each.began_ms + TRANSACTION_TIMEOUT_MS
+            transaction
+            for transaction in self.transactions
+            if transaction.asked is None
+            and transaction.outcome is None
+            and not transaction.may_be_over
+            and now_ms < transaction.began_ms + TRANSACTION_TIMEOUT_MS
         ]
 
     def check_read(self, tp: TopicPartition, found: list[tuple[int, bytes]], *, is_committed: bool) -> None:
@@ -133,7 +133,12 @@ class Acknowledged:
         values = [value for _, value in found if value not in self.plain_values]
         assert len(values) == len(set(values)), f"{tp}: a record is there twice"
         if is_committed:
-            hidden = {value for each in self.transactions if each.asked is not True for _, value in each.values}
+            hidden = {
+                value
+                for transaction in self.transactions
+                if transaction.asked is not True
+                for _, value in transaction.values
+            }
             assert not hidden.intersection(values), f"{tp}: visible without a commit: {hidden.intersection(values)}"
         else:
             for offset, value in self.records[tp].items():

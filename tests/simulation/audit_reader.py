@@ -141,10 +141,10 @@ class AuditReader:
                 self.is_consumer = event.group_type == CONSUMER_NAME
                 if not isinstance(event, schema.GroupSnapshot):
                     self.described = {
-                        each.member.member_id: DescribedMember(
-                            *who(each.member), each.subscribed_topics, flat(each.partitions)
+                        member.member.member_id: DescribedMember(
+                            *who(member.member), member.subscribed_topics, flat(member.partitions)
                         )
-                        for each in event.members
+                        for member in event.members
                     }
             case schema.GroupRemoved():
                 described.clear()
@@ -202,11 +202,11 @@ class AuditReader:
                 assert event.revoking_count == len(flat(event.revoking)), event
                 is_there = event.member_epoch != LEAVE_STATIC_EPOCH  # otherwise it keeps the state that it had
                 assert (event.member_state == "UNREVOKED_PARTITIONS") == bool(event.revoking) or not is_there, event
-                assert {each.member.member_id for each in event.waits_for} <= self.members, event
+                assert {wait.member.member_id for wait in event.waits_for} <= self.members, event
                 assert self.target_epoch is None or event.member_epoch <= self.target_epoch, event
             case schema.GroupConverted():
-                self.members = {each.member.member_id for each in event.members}
-                self.owned = {each.member.member_id: flat(each.partitions) for each in event.members}
+                self.members = {member.member.member_id for member in event.members}
+                self.owned = {member.member.member_id: flat(member.partitions) for member in event.members}
                 self.target_epoch = None
             case schema.GenerationStable():
                 assert not self.is_consumer or self.target_epoch in (event.generation_id, None), event
@@ -248,7 +248,7 @@ class AuditReader:
     def _check_snapshot(self, event: schema.GroupSnapshot, offset: int) -> None:
         """It repeats what the events before it say, and what of it is stored."""
         assert (event.generation_id, event.state) == (self.generation_id, self.state), event
-        owned = {each.member.member_id: flat(each.partitions) for each in event.members}
+        owned = {member.member.member_id: flat(member.partitions) for member in event.members}
         assert owned == {member_id: self.owned.get(member_id, frozenset()) for member_id in self.members}, event
         assert (event.stored is None) == (self.is_consumer or event.state in ("Empty", "Stable")), event
         if event.stored is not None:
@@ -259,8 +259,8 @@ class AuditReader:
     def _loaded(self, event: schema.GroupLoaded, may_be_lost: bool) -> None:
         """What is not void tells the group as it was loaded."""
         self.target_epoch = None
-        self.members = {each.member.member_id for each in event.members}
-        self.owned = {each.member.member_id: flat(each.partitions) for each in event.members}
+        self.members = {member.member.member_id for member in event.members}
+        self.owned = {member.member.member_id: flat(member.partitions) for member in event.members}
         if may_be_lost:
             return
         assert event.void_from_seq is not None, event

@@ -106,9 +106,9 @@ class Ledger:
 
     def _taken(self, request: Request, now_ms: int) -> Positions:
         errors = {
-            TopicPartition(topic.name, each.partition_index): each.error_code
+            TopicPartition(topic.name, partition.partition_index): partition.error_code
             for topic in request.response.topics
-            for each in topic.partitions
+            for partition in topic.partitions
         }
         wanted = positions(request.message, now_ms)
         assert errors.keys() == wanted.keys(), "each partition of a commit is answered"
@@ -175,8 +175,8 @@ class Ledger:
         for key in [key for key in self.held_back if key[0] == group_id]:
             del self.held_back[key]
         self.acknowledged[group_id] = {
-            where: Position(each.offset, each.metadata, each.expire_timestamp_ms)
-            for where, each in committed_offsets(group).items()
+            where: Position(committed_offset.offset, committed_offset.metadata, committed_offset.expire_timestamp_ms)
+            for where, committed_offset in committed_offsets(group).items()
         }
         pending = group.offsets.pending
         for (producer_id, (topic, partition)), each in () if pending is None else pending.in_order():
@@ -199,11 +199,11 @@ def positions(request: Any, now_ms: int) -> Positions:
     """What a commit asks for, in a transaction or not."""
     retention_ms = getattr(request, "retention_time_ms", -1)
     return {
-        TopicPartition(topic.name, each.partition_index): Position(
-            each.committed_offset,
-            each.committed_metadata or "",
+        TopicPartition(topic.name, partition.partition_index): Position(
+            partition.committed_offset,
+            partition.committed_metadata or "",
             None if retention_ms == -1 else min(max(now_ms + retention_ms, 0), 2**63 - 1),
         )
         for topic in request.topics
-        for each in topic.partitions
+        for partition in topic.partitions
     }

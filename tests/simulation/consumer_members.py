@@ -119,7 +119,7 @@ class ConsumerProtocolMember:
 
 
 def owned_of(topics: Iterable[TopicPartitions]) -> Owned:
-    return frozenset((each.topic_id, index) for each in topics for index in each.partitions)
+    return frozenset((topic.topic_id, index) for topic in topics for index in topic.partitions)
 
 
 def by_topic(owned: Owned) -> list[TopicPartitions]:

@@ -51,7 +51,9 @@ def partitions_of(assigned: bytes) -> frozenset[TopicPartition]:
         return frozenset()
     decoded = decode_versioned(ConsumerProtocolAssignment, assigned)
     return frozenset(
-        TopicPartition(each.topic, index) for each in decoded.assigned_partitions for index in each.partitions
+        TopicPartition(assigned_partition.topic, index)
+        for assigned_partition in decoded.assigned_partitions
+        for index in assigned_partition.partitions
     )
 
 

@@ -83,7 +83,11 @@ def _waits_for_a_join(harness: Harness, client: Client) -> bool:
 
 
 def _at_work(harness: Harness, group_id: str) -> list[Client]:
-    return [each for each in harness.clients if each.group_id == group_id and not (each.is_fenced or each.is_refused)]
+    return [
+        client
+        for client in harness.clients
+        if client.group_id == group_id and not (client.is_fenced or client.is_refused)
+    ]
 
 
 def _works(harness: Harness, group_id: str) -> bool:
@@ -163,7 +167,9 @@ def everybody_commits_a_transaction(harness: Harness) -> None:
         harness.plain_producer.step(number // 3)  # a record may take two steps
         for client in left.values():
             harness.transact(client, COMMIT)
-        done = {each.client_name for each in harness.acknowledged.transactions[began:] if each.outcome}
+        done = {
+            transaction.client_name for transaction in harness.acknowledged.transactions[began:] if transaction.outcome
+        }
         for name in [name for name, each in left.items() if name in done or not partitions_of(each.assigned)]:
             del left[name]
         if not left:

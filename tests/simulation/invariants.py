@@ -103,7 +103,7 @@ def the_audit_tells_where_groups_are(harness: "Harness", shard: Shard[GroupState
         return
     assert audit.next_offset == harness.server.logs[AUDIT, shard.partition].log_end_offset
     assert audit.groups.keys() == shard.machine.groups.keys(), "nothing is remembered of a group that is gone"
-    live = {group_id for group_id, each in readers.items() if each.state != "Dead"}
+    live = {group_id for group_id, reader in readers.items() if reader.state != "Dead"}
     assert shard.machine.groups.keys() == live - shard.failed_keys.by_key.keys()
     for group_id, whole in shard.machine.groups.items():
         audited, group = readers[group_id], whole.membership
@@ -149,7 +149,7 @@ def states_say_who_waits(group: ClassicGroup) -> None:
     assert (group.rebalance is not None) == (group.state is GroupState.PREPARING_REBALANCE)
     if group.state in (GroupState.STABLE, GroupState.COMPLETING_REBALANCE):
         names = [{protocol.name for protocol in member.protocols} for member in members]
-        assert all(group.protocol_name in each for each in names)
+        assert all(group.protocol_name in name for name in names)
 
 
 def nothing_more_follows(harness: "Harness", group: ClassicGroup) -> None:
@@ -251,7 +251,7 @@ def no_timer_is_lost_or_left(harness: "Harness") -> None:
             if group.kind is CONSUMER:
                 continue
             members = group.membership.members.values()
-            waiting += sum((each.awaiting_join or each.awaiting_sync) is not None for each in members)
+            waiting += sum((member.awaiting_join or member.awaiting_sync) is not None for member in members)
     known = sum(len(server.sessions.members(group_id)) for group_id in harness.group_ids)
     assert known == sessions, "a session of a group that is not there"
     assert sessions - waiting <= server.wheel.pending - wanted <= sessions + unloaded

@@ -39,7 +39,7 @@ class MemberSteps(RecordTraffic):
         if self.server.now_ms < modern.dawdles_until_ms or not modern.has_to_revoke:
             return False
         producers = self.transactional.get(client.name), self.zombies.get(client.name)
-        return not any(each is not None and each.is_in_transaction for each in producers)
+        return not any(producer is not None and producer.is_in_transaction for producer in producers)
 
     def everybody(self, client: Client, value: int) -> None:
         """All clients act, `client` first; an odd `value`: and their producers go on."""
@@ -131,7 +131,7 @@ class MemberSteps(RecordTraffic):
         if value == 2:
             others = [each for each in self.clients if each.group_id == client.group_id and each is not client]
             goodbyes += [
-                MemberIdentity(member_id=each.member_id, group_instance_id=each.instance_id) for each in others
+                MemberIdentity(member_id=other.member_id, group_instance_id=other.instance_id) for other in others
             ]
             goodbyes.append(goodbyes[0])
         elif value == 3 and client.instance_id is not None:

@@ -69,7 +69,7 @@ class RecordSteps(RecordTraffic):
             return
         tp = CHECKED[value % len(CHECKED)]
         end = self.log(tp).log_end_offset
-        self.waiting_reads = [each for each in self.waiting_reads if each.response is None]
+        self.waiting_reads = [waiting_read for waiting_read in self.waiting_reads if waiting_read.response is None]
         self.waiting_reads.append(
             self.call(Ask(fetch_request(tp, end, value % 2, max_wait_ms=LONG_READ_MS), FETCH_VERSION), "reader")
         )
@@ -111,19 +111,24 @@ class RecordSteps(RecordTraffic):
         open_ones = self.acknowledged.open_at(self.server.now_ms)
         if listed is not None and listed.error_code == ErrorCode.NONE:
             ongoing = {
-                each.transactional_id for each in listed.transaction_states if each.transaction_state == "Ongoing"
+                transaction_state.transactional_id
+                for transaction_state in listed.transaction_states
+                if transaction_state.transaction_state == "Ongoing"
             }
-            expected = {each.transactional_id for each in open_ones if each.first_offsets}
+            expected = {one.transactional_id for one in open_ones if one.first_offsets}
             assert expected <= ongoing, f"not listed as ongoing: {expected - ongoing}"
         tp = CHECKED[value % len(CHECKED)]
         topics = [TopicRequest(name=tp.topic, partition_indexes=[tp.partition])]
         described = self._ask(DescribeProducersRequest(topics=topics), 0, "DescribeProducers")
         if described is not None:
             ((partition,),) = (topic.partitions for topic in described.topics)
-            begins = {each.producer_id: each.current_txn_start_offset for each in partition.active_producers}
-            for each in open_ones:
-                if tp in each.first_offsets and partition.error_code == ErrorCode.NONE:
-                    assert begins[each.producer_id] == each.first_offsets[tp], (tp, begins, each)
+            begins = {
+                active_producer.producer_id: active_producer.current_txn_start_offset
+                for active_producer in partition.active_producers
+            }
+            for one in open_ones:
+                if tp in one.first_offsets and partition.error_code == ErrorCode.NONE:
+                    assert begins[one.producer_id] == one.first_offsets[tp], (tp, begins, one)
 
     def forge_marker(self, client: Client, value: int) -> None:
         """Nobody but the coordinator ends transactions (`write.txn.markers.enable`)."""

@@ -64,7 +64,7 @@ def _check_generation(event: events.GenerationStarted, group: ClassicGroup, now_
     assert group.members[event.leader].awaiting_join is not None, (event, "the leader is one of those who joined")
     joined = {member.member_id for member in members if member.awaiting_join is not None}
     assert group.leader not in joined or event.leader == group.leader, (event, "a leader that joined stays leader")
-    assert all(event.protocol_name in {each.name for each in member.protocols} for member in members), event
+    assert all(event.protocol_name in {protocol.name for protocol in member.protocols} for member in members), event
     assert all(member.awaiting_join or member.group_instance_id for member in members), (event, "late members go")
     longest_ms = max(member.rebalance_timeout_ms for member in members)
     assert event.sync_deadline_ms == now_ms + longest_ms, event

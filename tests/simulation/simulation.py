@@ -179,7 +179,7 @@ class Simulation(SimulatedServer):
             member_id=member_id,
             group_instance_id=instance_id,
             protocol_type=protocol_type,
-            protocols=[JoinGroupRequestProtocol(name=each, metadata=metadata) for each in protocols],
+            protocols=[JoinGroupRequestProtocol(name=protocol, metadata=metadata) for protocol in protocols],
             reason=reason,
         )
         return self._submit(operations.JOIN_GROUP, request, name, version, self._connection_of(name, member_id))
@@ -217,7 +217,8 @@ class Simulation(SimulatedServer):
         request = LeaveGroupRequest(
             group_id=GROUP_ID,
             members=[
-                MemberIdentity(member_id=each, group_instance_id=instance_id, reason=reason) for each in member_ids
+                MemberIdentity(member_id=member_id, group_instance_id=instance_id, reason=reason)
+                for member_id in member_ids
             ],
         )
         name = member.client.client_id if member is not None else client_id or "client"
@@ -336,7 +337,7 @@ class Simulation(SimulatedServer):
         followers = [member_id for member_id in ids if member_id != leader]
         asked = {member_id: self.sync(member_id) for member_id in followers}
         assert leader is not None
-        asked[leader] = self.sync(leader, {each: f"for-{each}".encode() for each in ids})
+        asked[leader] = self.sync(leader, {id_: f"for-{id_}".encode() for id_ in ids})
         assert self.group.state is GroupState.STABLE
         return asked
 

@@ -271,7 +271,9 @@ def test_a_classic_group_that_was_an_empty_consumer_group_is_loaded_as_it_was_st
 
 def test_a_negative_committed_offset_has_a_lag_that_the_audit_can_write():
     """The lag of -2^63 was no int64, so the group failed at its next rebalance."""
-    commit = EXTREMES.index((next(each[0] for each in EXTREMES if each[0].name == "committed_offset"), -(2**63)))
+    commit = EXTREMES.index(
+        (next(extreme[0] for extreme in EXTREMES if extreme[0].name == "committed_offset"), -(2**63))
+    )
     steps = *[Step("everybody")] * 5, Step("extreme", 0, commit), Step("subscribe", 1, 2), *[Step("everybody")] * 5
     harness = play(History(Setup((ClientSetup("orders"), ClientSetup("orders"))), steps))
     assert harness.seen["answer OffsetCommit partition NONE"] > 0

@@ -44,8 +44,8 @@ class Traffic:
         self.answers: list[tuple[int, Any]] = []
         self.commits = 0
         self.batch_left = 0
-        self.clients = [Client(number, each, self._read_topic) for number, each in enumerate(setup.clients)]
-        self.group_ids = sorted({each.group_id for each in setup.clients})
+        self.clients = [Client(number, client, self._read_topic) for number, client in enumerate(setup.clients)]
+        self.group_ids = sorted({client.group_id for client in setup.clients})
         self.acknowledged = Acknowledged()
         self._observed: list[Request] = []
         self.server = WorldServer(setup, self.seen, self.observe_commit, self.observe_marker)
@@ -111,7 +111,7 @@ class Traffic:
 
     def _note_plan(self, request: Request) -> None:
         message = request.message
-        plan = {each.member_id: each.assignment for each in message.assignments}
+        plan = {assignment.member_id: assignment.assignment for assignment in message.assignments}
         generation = self._generation(message.group_id, message.generation_id, request.incarnation)
         generation.plans.append((self.server.twins_of(message.group_id).identity(message.member_id), plan))
 
@@ -177,7 +177,7 @@ class Traffic:
 
     def _committed(self, request: Request, error: ErrorCode) -> None:
         self.ledger.committed(request, self.server.wall.at(self.server.now_ms))
-        codes = {ErrorCode(each.error_code) for topic in request.response.topics for each in topic.partitions}
+        codes = {ErrorCode(partition.error_code) for topic in request.response.topics for partition in topic.partitions}
         self.seen.update(f"answer OffsetCommit partition {code.name}" for code in codes)
         message = request.message
         if codes & ACCEPTED and message.generation_id_or_member_epoch >= 0 and not self._was_consumer_group(request):
@@ -186,16 +186,16 @@ class Traffic:
     def _fetched(self, request: Request, error: ErrorCode) -> None:
         (group,) = request.response.groups
         found = {
-            TopicPartition(topic.name, each.partition_index): (each.committed_offset, each.metadata)
+            TopicPartition(topic.name, partition.partition_index): (partition.committed_offset, partition.metadata)
             for topic in group.topics
-            for each in topic.partitions
-            if each.error_code == ErrorCode.NONE
+            for partition in topic.partitions
+            if partition.error_code == ErrorCode.NONE
         }
         unstable = {
-            TopicPartition(topic.name, each.partition_index)
+            TopicPartition(topic.name, partition.partition_index)
             for topic in group.topics
-            for each in topic.partitions
-            if each.error_code == ErrorCode.UNSTABLE_OFFSET_COMMIT
+            for partition in topic.partitions
+            if partition.error_code == ErrorCode.UNSTABLE_OFFSET_COMMIT
         }
         self.seen["answer OffsetFetch with unstable offsets"] += bool(unstable)
         invariants.check_fetched(self, request, found, unstable)
@@ -206,7 +206,9 @@ class Traffic:
 
     def _deleted_offsets(self, request: Request, error: ErrorCode) -> None:
         for topic in request.response.topics:
-            gone = (each.partition_index for each in topic.partitions if each.error_code == ErrorCode.NONE)
+            gone = (
+                partition.partition_index for partition in topic.partitions if partition.error_code == ErrorCode.NONE
+            )
             self.ledger.forget(request.group_id, [TopicPartition(topic.name, index) for index in gone])
 
     def observe_commit(self, group_id: str, message: Any, version: int) -> Callable[[Any], None]:
@@ -233,7 +235,7 @@ class Traffic:
 
     def _committed_in_transaction(self, request: Request, error: ErrorCode) -> None:
         self.ledger.committed_in_transaction(request)
-        codes = {ErrorCode(each.error_code) for topic in request.response.topics for each in topic.partitions}
+        codes = {ErrorCode(partition.error_code) for topic in request.response.topics for partition in topic.partitions}
         self.seen.update(f"answer TxnOffsetCommit partition {code.name}" for code in codes)
         if codes & ACCEPTED and request.message.generation_id >= 0 and not self._was_consumer_group(request):
             self._lives(request.group_id, request.message.member_id)
@@ -250,8 +252,8 @@ class Traffic:
         """Whether a producer asked to commit the transaction that a marker of this epoch ends."""
         epochs = producer.producer_epoch, producer.producer_epoch - 1
         return any(
-            each.asked and each.producer_id == producer.producer_id and each.epoch in epochs
-            for each in self.acknowledged.transactions
+            transaction.asked and transaction.producer_id == producer.producer_id and transaction.epoch in epochs
+            for transaction in self.acknowledged.transactions
         )
 
     def _lives(self, group_id: str, member_id: str) -> None:

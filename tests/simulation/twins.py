@@ -141,7 +141,9 @@ class ShardTwins:
             self._check_connection(event, before.members[event.member_id].answered_ms)
         event.apply(group)
         self.seen[f"event {type(event).__name__}"] += 1
-        self._instances |= {each: instance for instance, each in group.membership.static_members.items()}
+        self._instances |= {
+            static_member: instance for instance, static_member in group.membership.static_members.items()
+        }
         if group.membership is not before:
             self._converted(group)
         elif before.state is not state:
@@ -310,7 +312,7 @@ class ShardTwins:
         written = self.audited[start:]
         if found != written:
             assert_survived(found, written, self.in_flight[1], self.flushed_audited - start, self.power_was_lost)
-            self.audit_batches = [each for each in self.audit_batches if each < start + len(found)]
+            self.audit_batches = [audit_batch for audit_batch in self.audit_batches if audit_batch < start + len(found)]
             if len(found) > len(written):
                 self.audit_batches.append(start + len(written))
             self.audited[start:], self.readers = found, {}

@@ -118,7 +118,7 @@ def test_an_illegal_generation_makes_a_consumer_rejoin_and_not_crash(api):
             wait_for(lambda: 2 in member.values, SECONDS, "the record after the fault")
             assert member.problem is None
             server.assert_rebalances("billing", at_most=2, after_generation=before.generation_id)
-        (told,) = (each for each in server.events("billing") if isinstance(each, schema.RequestRejected))
+        (told,) = (event for event in server.events("billing") if isinstance(event, schema.RequestRejected))
         assert (told.api, told.error, told.injected) == (api, "ILLEGAL_GENERATION", True)
 
 
@@ -160,10 +160,10 @@ def test_a_group_whose_leader_never_synchronizes_goes_on_without_it():
             server.advance(seconds=29)
             assert group.generation == stuck.generation_id and group.state == "CompletingRebalance"
             server.advance(seconds=2)
-            assert stuck.leader not in {each.member_id for each in group.members}
+            assert stuck.leader not in {member.member_id for member in group.members}
             barrier.release()
             group.wait_for("Stable", members=2, generation=stuck.generation_id + 1, timeout=SECONDS)
-        removed = [each for each in server.events("billing") if isinstance(each, schema.MemberRemoved)]
+        removed = [event for event in server.events("billing") if isinstance(event, schema.MemberRemoved)]
         assert (removed[0].cause, removed[0].member.member_id) == ("sync_timeout", stuck.leader)
         assert "did not send SyncGroup within the rebalance timeout, 30 s" in server.why(
             "billing", stuck.generation_id + 1
@@ -178,11 +178,11 @@ def test_a_fenced_instance_can_be_told_who_fenced_it():
         with librdkafka(server.bootstrap, ["orders"], "tills", client_id="first", **settings) as errors:
             server.group("tills").wait_for("Stable", members=1)
             with librdkafka(server.bootstrap, ["orders"], "tills", client_id="second", **settings):
-                fenced = wait_for(lambda: [each.str() for each in errors], SECONDS, "the first to be fenced")
+                fenced = wait_for(lambda: [error.str() for error in errors], SECONDS, "the first to be fenced")
         assert "fenced" in fenced[0], fenced
-        (replaced,) = (each for each in server.events("tills") if isinstance(each, schema.StaticMemberReplaced))
+        (replaced,) = (event for event in server.events("tills") if isinstance(event, schema.StaticMemberReplaced))
         assert (replaced.old_client_id, replaced.member.client_id) == ("first", "second")
-        (told,) = (each for each in server.events("tills") if isinstance(each, schema.RequestRejected))
+        (told,) = (event for event in server.events("tills") if isinstance(event, schema.RequestRejected))
         assert (told.error, told.member.client_id) == ("FENCED_INSTANCE_ID", "first")
         assert told.holder is not None and told.holder.member_id == replaced.member.member_id
         server.assert_rebalances("tills", at_most=1, causes={"new_member"})

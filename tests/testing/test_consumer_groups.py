@@ -24,10 +24,10 @@ def test_a_consumer_group_is_seen_by_the_calls_of_a_classic_one(server, topic):
     with consuming(server.bootstrap, [topic], "billing", 2) as (one, another):
         group = server.group("billing").wait_for("Stable", members=2, partitions=4)
         assert (group.kind, group.protocol_name, group.leader) == ("consumer", "", "")
-        assert {each.client_id for each in group.members} == {one.client_id, another.client_id}
-        shared = sorted(index for each in group.members for index in (each.partitions or {})[topic])
+        assert {member.client_id for member in group.members} == {one.client_id, another.client_id}
+        shared = sorted(index for member in group.members for index in (member.partitions or {})[topic])
         assert shared == [0, 1, 2, 3]
-        assert set(server.group("billing").assignment) == {each.member_id for each in group.members}
+        assert set(server.group("billing").assignment) == {member.member_id for member in group.members}
         committed = wait_for(lambda: server.group("billing").committed_offsets, SECONDS, "a commit")
         assert committed.keys() == {topic}
         assert server.group("billing").generation == group.generation_id
@@ -49,7 +49,7 @@ def test_a_classic_group_and_a_mixed_one_say_their_kind(server, topic):
         with consuming(server.bootstrap, [topic], "billing"):
             mixed = server.group("billing").wait_for("Stable", members=2, partitions=4, timeout=SECONDS)
             assert mixed.kind == "consumer"
-            assert [len((each.partitions or {})[topic]) for each in mixed.members] == [2, 2]
+            assert [len((member.partitions or {})[topic]) for member in mixed.members] == [2, 2]
         assert server.group("billing").wait_for("Stable", members=1, partitions=4, timeout=SECONDS).kind == "classic"
 
 
@@ -60,7 +60,7 @@ def test_an_error_makes_a_consumer_rejoin_though_its_heartbeats_are_steady(serve
             "ConsumerGroupHeartbeat", "FENCED_MEMBER_EPOCH", group="billing", member=one.client_id, times=1
         )
         wait_for(lambda: fault.hits, SECONDS, "the fenced heartbeat")
-        rejected = [each for each in server.events("billing") if isinstance(each, schema.RequestRejected)]
+        rejected = [event for event in server.events("billing") if isinstance(event, schema.RequestRejected)]
         assert [(each.api, each.error, each.injected) for each in rejected] == [
             ("ConsumerGroupHeartbeat", "FENCED_MEMBER_EPOCH", True)
         ]
@@ -106,7 +106,7 @@ def test_a_jump_ends_the_session_of_a_silent_consumer_and_keeps_the_others(serve
         barrier.wait_for(1)
         server.advance(seconds=45, silent=[another.client_id])
         left = server.group("billing").wait_for("Stable", members=1, partitions=4)
-        assert [each.client_id for each in left.members] == [one.client_id]
+        assert [member.client_id for member in left.members] == [one.client_id]
         server.assert_rebalances("billing", causes={"new_member", "metadata_changed", "session_expired"})
         barrier.remove()
         server.group("billing").wait_for("Stable", members=2, partitions=4, timeout=SECONDS)
@@ -127,7 +127,7 @@ def test_a_jump_ends_the_time_to_give_up_partitions(server, topic):
             assert server.group("billing").members[0].client_id == late.client_id
             barrier.remove()
             server.group("billing").wait_for("Stable", members=2, partitions=4, timeout=SECONDS)
-    removed = next(each for each in server.events("billing") if isinstance(each, schema.MemberRemoved))
+    removed = next(event for event in server.events("billing") if isinstance(event, schema.MemberRemoved))
     assert (removed.member.client_id, removed.cause) == (one.client_id, Cause.REBALANCE_TIMEOUT)
 
 
@@ -144,8 +144,8 @@ def test_a_forced_rebalance_raises_the_group_epoch_and_moves_nothing(server, top
         before = server.group("billing").wait_for("Stable", members=2, partitions=4)
         server.faults.rebalance("billing", reason="drill")
         after = server.group("billing").wait_for("Stable", members=2, generation=before.generation_id + 1)
-        assert {each.member_id: each.partitions for each in after.members} == {
-            each.member_id: each.partitions for each in before.members
+        assert {member.member_id: member.partitions for member in after.members} == {
+            member.member_id: member.partitions for member in before.members
         }
         assert 'a test injected a fault, saying "drill"' in server.why("billing", after.generation_id)
 
@@ -157,7 +157,7 @@ def test_a_full_consumer_group_takes_nobody_more(server, topic):
         with consuming(server.bootstrap, [topic], "billing", client_id="late"):
             wait_for(lambda: fault.hits, SECONDS, "a refused member")
             assert len(server.group("billing").members) == 1
-    told = next(each for each in server.events("billing") if isinstance(each, schema.RequestRejected))
+    told = next(event for event in server.events("billing") if isinstance(event, schema.RequestRejected))
     assert (told.api, told.error, told.injected) == ("ConsumerGroupHeartbeat", "GROUP_MAX_SIZE_REACHED", True)
 
 
@@ -169,7 +169,7 @@ def test_a_group_that_is_full_by_its_own_setting_is_not_told_as_a_fault():
             fault = small.faults.fill("billing")
             with consuming(small.bootstrap, ["orders"], "billing", client_id="late"):
                 wait_for(lambda: fault.hits, SECONDS, "a refused member")
-            told = next(each for each in small.events("billing") if isinstance(each, schema.RequestRejected))
+            told = next(event for event in small.events("billing") if isinstance(event, schema.RequestRejected))
             assert not told.injected
 
 

@@ -30,7 +30,7 @@ def test_members_share_what_was_produced_and_their_commits_are_seen(server):
         group = server.group("billing")
         group.wait_for("Stable", members=2, partitions=4)
         assert sorted(len(each["orders"]) for each in group.assignment.values()) == [2, 2]
-        assert {each.client_id for each in group.members} == {"billing-1", "billing-2"}
+        assert {member.client_id for member in group.members} == {"billing-1", "billing-2"}
         assert group.state == "Stable"
     assert group.wait_for("Empty").members == ()
     assert sum(group.committed_offsets["orders"].values()) == 5

@@ -40,4 +40,4 @@ def test_the_handlers_are_found() -> None:
 def test_a_handler_names_the_keys_that_it_looks_for(handler: Any) -> None:
     methods = [each.__dict__["due"] for each in handler.__mro__ if "due" in each.__dict__]
     looked_for = {name for method in methods for name in KEY.findall(inspect.getsource(method))}
-    assert {each.__name__ for each in handler.timer_keys} == looked_for
+    assert {timer_key.__name__ for timer_key in handler.timer_keys} == looked_for

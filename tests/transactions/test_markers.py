@@ -140,7 +140,7 @@ def test_a_transaction_is_prepared_until_its_marker_is_written_and_the_log_says_
     assert 2 < len(logged) < 10
     listed = at_once(world.coordinator.list_transactions(EVERYTHING, world.now_ms()))
     assert not isinstance(listed, ErrorCode)
-    assert [each.transaction_state for each in listed] == ["PrepareCommit"]
+    assert [key.transaction_state for key in listed] == ["PrepareCommit"]
     world.marker_error = None
     world.advance(10_000)
     assert world.visible() == [b"a"]

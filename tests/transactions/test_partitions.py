@@ -228,7 +228,10 @@ def test_aborted_transactions_are_told_to_committed_readers(world):
     world.end("first", first, 0, committed=False)
     world.end("second", second, 0, committed=True)
     told = world.fetch()
-    assert [(each.producer_id, each.first_offset) for each in told.aborted_transactions] == [(first, 0)]
+    assert [
+        (aborted_transaction.producer_id, aborted_transaction.first_offset)
+        for aborted_transaction in told.aborted_transactions
+    ] == [(first, 0)]
     assert world.fetch(isolation_level=0).aborted_transactions is None
     assert world.fetch(offset=3).aborted_transactions == []
     assert world.visible() == [b"b"]

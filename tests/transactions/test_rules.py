@@ -147,7 +147,7 @@ def test_a_partition_opens_the_transaction(world):
     world.advance(10)
     world.add("t", first.producer_id, 0, orders(1))
     assert world.describe("t").transaction_start_time_ms == world.now_ms() - 10
-    assert [each.partitions for each in world.describe("t").topics] == [[0, 1]]
+    assert [topic.partitions for topic in world.describe("t").topics] == [[0, 1]]
 
 
 def test_who_may_add_partitions(world):
@@ -426,7 +426,7 @@ def test_markers_that_fail_again_and_again_are_written_less_and_less_often(world
 
 
 def test_every_state_has_kafkas_name():
-    assert [each.kafka_name for each in TransactionState] == [
+    assert [transaction_state.kafka_name for transaction_state in TransactionState] == [
         "Empty",
         "Ongoing",
         "PrepareCommit",

@@ -21,18 +21,18 @@ class Load:
         self._stopped = threading.Event()
         self._threads = [threading.Thread(target=self._play, args=(each,), daemon=True) for each in range(groups)]
         self.changes = 0
-        for each in TOPICS:
-            make_topic(bootstrap, each, PARTITIONS)
+        for topic in TOPICS:
+            make_topic(bootstrap, topic, PARTITIONS)
 
     def start(self) -> None:
-        for each in self._threads:
-            each.start()
+        for thread in self._threads:
+            thread.start()
 
     def stop(self) -> None:
         """Close all, and wait for it."""
         self._stopped.set()
-        for each in self._threads:
-            each.join()
+        for thread in self._threads:
+            thread.join()
 
     def _consumer(self, number: int, name: str, topics: list[str]) -> Consumer:
         settings: dict[str, Any] = {
@@ -66,11 +66,11 @@ class Load:
                 self.changes += 1
             until = time.monotonic() + choice.uniform(0.2, 2.5)
             while time.monotonic() < until and not self._stopped.is_set():
-                for each in members:
-                    each.poll(0.05)
-                    _commit(each)
-        for each in members:
-            each.close()
+                for member in members:
+                    member.poll(0.05)
+                    _commit(member)
+        for member in members:
+            member.close()
 
 
 def _commit(consumer: Consumer) -> None:
@@ -86,5 +86,5 @@ def _commit(consumer: Consumer) -> None:
 
 def make_topic(bootstrap: str, name: str, partitions: int) -> None:
     admin = AdminClient({"bootstrap.servers": bootstrap})
-    for each in admin.create_topics([NewTopic(name, partitions, 1)]).values():
-        each.result()
+    for create_topic in admin.create_topics([NewTopic(name, partitions, 1)]).values():
+        create_topic.result()

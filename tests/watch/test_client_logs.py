@@ -51,7 +51,7 @@ class Watched:
 
     def removed(self) -> list[dict[str, Any]]:
         events = self.sink.events().get(GROUP, [])
-        return [each for each in events if each["kind"] == "member.removed"]
+        return [event for event in events if event["kind"] == "member.removed"]
 
 
 def write(path: Path, data: bytes) -> None:

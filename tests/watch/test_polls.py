@@ -31,7 +31,7 @@ def polled(tmp_path: Path) -> Iterator[RunningServer]:
 def slices(poller: GroupPoller) -> tuple[list[Polled], PollEnd]:
     *parts, end = poller.poll()
     assert isinstance(end, PollEnd)
-    return [each for each in parts if isinstance(each, Polled)], end
+    return [part for part in parts if isinstance(part, Polled)], end
 
 
 def test_many_groups_are_asked_for_with_few_requests(polled: RunningServer):
@@ -42,7 +42,7 @@ def test_many_groups_are_asked_for_with_few_requests(polled: RunningServer):
     slices(poller)
     sent = poller.requests
     parts, end = slices(poller)
-    assert [len(each.groups) for each in parts] == [100, 100, 50]
+    assert [len(part.groups) for part in parts] == [100, 100, 50]
     # Metadata and ListGroups; of each slice the description and the offsets.
     assert poller.requests - sent == 2 + 2 * len(parts)
     assert len(end.listed) == GROUPS
@@ -55,10 +55,10 @@ def test_what_is_new_and_what_is_gone(polled: RunningServer):
     with WireClient(polled.bootstrap) as client:
         member_id = client.join_alone("orders")
         ((first,), _) = slices(poller)
-        assert [(each.group.group_id, each.absent_ms) for each in first.groups] == [("orders", None)]
+        assert [(group.group.group_id, group.absent_ms) for group in first.groups] == [("orders", None)]
         client.join_alone("payments")
         ((second,), end) = slices(poller)
-        new = {each.group.group_id: each.absent_ms is not None for each in second.groups}
+        new = {group.group.group_id: group.absent_ms is not None for group in second.groups}
         assert new == {"orders": False, "payments": True}
         leave(client, "orders", member_id)
         client.request(DeleteGroupsRequest(groups_names=["orders"]), 2)
@@ -110,8 +110,8 @@ def test_without_records_polls_are_the_history(polled: RunningServer):
         polls.close()
     events = sink.events()["orders"]
     assert kinds(sink)[0] == "group.created"
-    assert {place["source"] for each in events for place in each["places"]} == {"poll"}
-    removed = next(each for each in events if each["kind"] == "member.removed")
+    assert {place["source"] for event in events for place in event["places"]} == {"poll"}
+    removed = next(event for event in events if event["kind"] == "member.removed")
     assert (removed["cause"], removed["is_inferred"], len(removed["places"])) == ("member_left_or_expired", True, 2)
     # A poll that shows nothing new writes nothing.
     log = sink.logs[partition_for("orders", PARTITIONS)]
@@ -119,7 +119,7 @@ def test_without_records_polls_are_the_history(polled: RunningServer):
 
 
 def kinds(sink: MemorySink) -> list[str]:
-    return [each["kind"] for each in sink.events().get("orders", [])]
+    return [event["kind"] for event in sink.events().get("orders", [])]
 
 
 def test_groups_whose_records_are_read_are_told_by_these_alone(polled: RunningServer):

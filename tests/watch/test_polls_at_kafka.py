@@ -85,7 +85,7 @@ def told(watch: Watching, group: str, kind: str, number: int = 1) -> list[dict[s
 
 
 def sources_of(events: Sequence[dict[str, Any]]) -> set[str]:
-    return {place["source"] for each in events for place in each["places"]}
+    return {place["source"] for event in events for place in event["places"]}
 
 
 def wait_for_metrics(watch: Watching, *samples: str) -> None:
@@ -93,7 +93,7 @@ def wait_for_metrics(watch: Watching, *samples: str) -> None:
 
     def are_there() -> bool:
         lines = str(urlopen(page).read(), "utf-8").splitlines()
-        return all(each in lines for each in samples)
+        return all(sample in lines for sample in samples)
 
     wait_for(are_there, SECONDS, f"{samples}", every_ms=300)
 
@@ -203,7 +203,7 @@ def test_without_the_right_to_read_records_polls_are_the_history(kafka: RunningK
             events = told(watch, "polled", "generation.stable", 2)
             assert sources_of(events) == {"poll"}
             kinds = {
-                (each["kind"], each["member"]["client_id"]) for each in events if each["kind"].startswith("member.")
+                (event["kind"], event["member"]["client_id"]) for event in events if event["kind"].startswith("member.")
             }
             assert kinds >= {
                 ("member.joined", "pod-2"),

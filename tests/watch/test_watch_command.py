@@ -31,8 +31,8 @@ def watched(tmp_path: Path) -> Iterator[RunningServer]:
 
 def join(server: RunningServer, *groups: str) -> None:
     with WireClient(server.bootstrap, "billing") as client:
-        for each in groups:
-            client.join_alone(each)
+        for group in groups:
+            client.join_alone(group)
 
 
 def wait_for_groups(bootstrap: str, groups: set[str], topic: str = "__group_audit") -> Events:
@@ -45,7 +45,7 @@ def wait_for_groups(bootstrap: str, groups: set[str], topic: str = "__group_audi
             found = events_of(bootstrap, topic)
         except ClientError:
             return False
-        return found.keys() >= groups and all(found[each][-1]["kind"] == "generation.stable" for each in groups)
+        return found.keys() >= groups and all(found[group][-1]["kind"] == "generation.stable" for group in groups)
 
     wait_for(are_told, SECONDS, f"{groups} to be told", every_ms=200)
     return found
@@ -104,7 +104,7 @@ def test_lines_of_a_log_are_told_with_the_records(watched: RunningServer, tmp_pa
             file.write(line("lines", 2, "Group {} with generation 4 is now empty."))
 
         def is_told() -> bool:
-            sources = {place["source"] for each in events_of(own).get("lines", []) for place in each["places"]}
+            sources = {place["source"] for event in events_of(own).get("lines", []) for place in event["places"]}
             return "broker_log" in sources
 
         wait_for(is_told, SECONDS, "the line to be told", every_ms=200)
@@ -192,7 +192,7 @@ def test_the_page_of_a_watcher_shows_the_lag_of_the_kafka_that_is_watched(watche
 
                 def lag() -> int | None:
                     groups = json.loads(urlopen(f"{url}api/groups").read())["groups"]
-                    return next((each["lag"] for each in groups if each["group_id"] == "billing"), None)
+                    return next((group["lag"] for group in groups if group["group_id"] == "billing"), None)
 
                 wait_for(lambda: lag() == 3, SECONDS, "the lag", every_ms=200)
             finally:

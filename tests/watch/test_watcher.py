@@ -89,7 +89,7 @@ class Scene:
             records += records_of(recording, group)
             own = statements_of(recording, group)
             lines += [each for each in own if isinstance(each, OfGroup) and each.group_id == group]
-        self._since_ms = min(each[0].time_ms for each in records)
+        self._since_ms = min(record[0].time_ms for record in records)
         self._ahead_ms = ahead_ms
         self.records: list[tuple[float, int, int, Place, GroupRecord]] = []
         offsets = dict.fromkeys(range(PARTITIONS), 0)
@@ -105,7 +105,7 @@ class Scene:
             place = msgspec.structs.replace(each.place, name="server.log", position=number + 1)
             line = LoggedStatement(msgspec.structs.replace(each, place=place), "server.log", (0, number + 1), latest)
             self.lines.append((self._read_at(each.place), line))
-        self.until = max([each[0] for each in self.records] + [each[0] for each in self.lines])
+        self.until = max([record[0] for record in self.records] + [each[0] for each in self.lines])
 
     def _read_at(self, place: Place) -> float:
         written = (place.time_ms - self._since_ms) / 1_000
@@ -171,8 +171,10 @@ def watcher(scene: Scene, sink: MemorySink) -> Watcher:
     for partition, position in enumerate(positions):
         if position is not None:
             starts[partition] = position.records
-    if all(each is not None and "server.log" in each.logs for each in positions):
-        log = min((each.logs["server.log"] for each in positions if each is not None), key=lambda each: each.mark)
+    if all(position is not None and "server.log" in position.logs for position in positions):
+        log = min(
+            (position.logs["server.log"] for position in positions if position is not None), key=lambda each: each.mark
+        )
     made = Watcher(
         sink, SceneRecords(scene, starts), [SceneLog(scene, log)], str, PARTITIONS, starts, clock=scene.clock
     )

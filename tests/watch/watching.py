@@ -106,7 +106,7 @@ def events_of(bootstrap: str, topic: str = "__group_audit") -> Events:
                 assert record.observed is not None, record
                 found.setdefault(record.group_id, []).append(json.loads(record.value))
     for group_id, events in found.items():
-        numbers = [each["seq"] for each in events]
+        numbers = [event["seq"] for event in events]
         first = numbers[0]  # 2 where polls found the group: what was before the first of them is not known
         assert first in (1, 2) and numbers == list(range(first, first + len(numbers))), (group_id, numbers)
     return found

@@ -22,7 +22,7 @@ SCALARS_FROM_JSON: dict[str, Callable[[str], bytes]] = {
 
 def definition_of(kind: type[Message]) -> str:
     """The name of the definition that a message was made from."""
-    (name,) = (name for name, each in DEFINITIONS.items() if kind.__name__ in each.messages)
+    (name,) = (name for name, definition in DEFINITIONS.items() if kind.__name__ in definition.messages)
     return name
 
 
@@ -36,19 +36,19 @@ def message_from_json(definition_name: str, message_name: str, rendered: dict[st
 
 def _struct(definition: Definition, module: ModuleType, struct: Struct, rendered: dict[str, Any], version: int) -> Any:
     values = {snake_case(name): value for name, value in rendered.items()}
-    present = {each.name: each for each in struct.fields if version in each.versions}
+    present = {field.name: field for field in struct.fields if version in field.versions}
     untagged = {name for name, each in present.items() if each.tag is None}
     assert untagged <= values.keys() <= present.keys(), (struct.name, version, values.keys() ^ present.keys())
     fields = {name: _value(definition, module, present[name], value, version) for name, value in values.items()}
     return getattr(module, struct.name)(**fields)
 
 
-def _value(definition: Definition, module: ModuleType, each: Field, rendered: Any, version: int) -> Any:
+def _value(definition: Definition, module: ModuleType, field: Field, rendered: Any, version: int) -> Any:
     def single(value: Any) -> Any:
-        if each.is_struct:
-            return _struct(definition, module, definition.structs[each.type], value, version)
-        return SCALARS_FROM_JSON.get(each.type, lambda unchanged: unchanged)(value)
+        if field.is_struct:
+            return _struct(definition, module, definition.structs[field.type], value, version)
+        return SCALARS_FROM_JSON.get(field.type, lambda unchanged: unchanged)(value)
 
     if rendered is None:
         return None
-    return [single(element) for element in rendered] if each.is_array else single(rendered)
+    return [single(element) for element in rendered] if field.is_array else single(rendered)

@@ -93,4 +93,4 @@ def test_sources_without_a_definition_are_removed(tmp_path: Path) -> None:
     ],
 )
 def test_the_code_reads_like_the_definition(line: str) -> None:
-    assert line in [each.strip() for each in pyx(parse(PING, "ping.schema")).splitlines()]
+    assert line in [splitline.strip() for splitline in pyx(parse(PING, "ping.schema")).splitlines()]

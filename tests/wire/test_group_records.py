@@ -260,5 +260,5 @@ def test_bytes_that_are_changed_anywhere(data):
         _, records = parse_batch(changed)
     except MalformedMessage:
         return
-    known = {(each.offset, each.key) for each in records}
+    known = {(record.offset, record.key) for record in records}
     assert {(each.offset, each.key) for each in found} <= known

@@ -14,7 +14,9 @@ from tests.observe.records.commits import commit
 def filled(table: GroupTable, group_ids: list[str]) -> None:
     scan = GroupRecordScan(table=table)
     scan.scan(
-        b"".join(build_batch([commit(each)], base_offset=at, timestamp_ms=at) for at, each in enumerate(group_ids))
+        b"".join(
+            build_batch([commit(group_id)], base_offset=at, timestamp_ms=at) for at, group_id in enumerate(group_ids)
+        )
     )
     assert scan.records == len(group_ids)
 
@@ -24,8 +26,8 @@ def test_as_a_dict(group_ids):
     table = GroupTable(1_000)
     filled(table, group_ids)
     expected: dict[bytes, tuple[int, int]] = {}
-    for at, each in enumerate(group_ids):
-        expected[each.encode()] = expected.get(each.encode(), (0, 0))[0] + 1, at
+    for at, group_id in enumerate(group_ids):
+        expected[group_id.encode()] = expected.get(group_id.encode(), (0, 0))[0] + 1, at
     assert [(each, (commits, at_ms)) for each, commits, at_ms in table] == list(expected.items())
     assert len(table) == len(expected)
 
@@ -34,7 +36,7 @@ def test_it_grows():
     table = GroupTable(5_000)
     group_ids = [f"group-{number}-{'x' * (number % 50)}" for number in range(5_000)]
     filled(table, group_ids * 2)
-    assert [(each.decode(), commits) for each, commits, _ in table] == [(each, 2) for each in group_ids]
+    assert [(each.decode(), commits) for each, commits, _ in table] == [(group_id, 2) for group_id in group_ids]
     assert table.left_out == 0
 
 

@@ -68,7 +68,7 @@ def test_a_message_is_needed() -> None:
 
 
 def fetched(*records: bytes | memoryview | None) -> FetchResponse:
-    partitions = [PartitionData(partition_index=index, records=each) for index, each in enumerate(records)]
+    partitions = [PartitionData(partition_index=index, records=record) for index, record in enumerate(records)]
     return FetchResponse(responses=[FetchableTopicResponse(topic="t", partitions=partitions)])
 
 
@@ -80,11 +80,11 @@ def fetched(*records: bytes | memoryview | None) -> FetchResponse:
 )
 def test_records_that_are_left_apart_belong_where_it_says(version: int, sizes: tuple[int | None, ...]) -> None:
     records = [None if size is None else bytes([index + 1]) * size for index, size in enumerate(sizes)]
-    views = [None if each is None else memoryview(each) for each in records]
+    views = [None if record is None else memoryview(record) for record in records]
     whole = encode_response(7, fetched(*records), version)
     apart: list[tuple[int, bytes | memoryview]] = []
     rest = encode_response(7, fetched(*views), version, apart)
-    assert [each for _, each in apart] == [each for each in records if each is not None and len(each) >= 16_384]
+    assert [each for _, each in apart] == [record for record in records if record is not None and len(record) >= 16_384]
     for position, each in reversed(apart):
         rest = rest[:position] + bytes(each) + rest[position:]
     assert rest == whole

@@ -38,22 +38,22 @@ def peak_bytes(call: Callable[[], object]) -> int:
 
 def arrays(definition: Definition, struct: Struct, version: int, path: Path = ()) -> Iterator[Path]:
     """The ways that lead to an array."""
-    for each in struct.fields:
-        if version in each.versions:
-            if each.is_array:
-                yield (*path, each)
-            if each.is_struct:
-                yield from arrays(definition, definition.structs[each.type], version, (*path, each))
+    for field in struct.fields:
+        if version in field.versions:
+            if field.is_array:
+                yield (*path, field)
+            if field.is_struct:
+                yield from arrays(definition, definition.structs[field.type], version, (*path, field))
 
 
 def smallest(definition: Definition, module: ModuleType, struct: Struct, version: int) -> Any:
     """Everything empty, or null where it may be."""
     made = getattr(module, struct.name)()
-    for each in struct.fields:
-        if version in each.versions and each.nullable is not None and version in each.nullable:
-            setattr(made, each.name, None)
-        elif version in each.versions and each.is_struct and not each.is_array and each.tag is None:
-            setattr(made, each.name, smallest(definition, module, definition.structs[each.type], version))
+    for field in struct.fields:
+        if version in field.versions and field.nullable is not None and version in field.nullable:
+            setattr(made, field.name, None)
+        elif version in field.versions and field.is_struct and not field.is_array and field.tag is None:
+            setattr(made, field.name, smallest(definition, module, definition.structs[field.type], version))
     return made
 
 
@@ -137,7 +137,7 @@ def test_neither_reading_nor_refusing_keeps_anything() -> None:
     def kept() -> int:
         """Bytes that were asked for in this file, whatever the other threads of the process do meanwhile."""
         here = tracemalloc.take_snapshot().filter_traces([tracemalloc.Filter(True, __file__)])
-        return sum(each.size for each in here.traces)
+        return sum(trace.size for trace in here.traces)
 
     read_and_refuse_all()  # free lists and caches fill up once
     tracemalloc.start()

@@ -35,7 +35,7 @@ def test_a_definition_means_what_it_says() -> None:
     assert (depth.versions, depth.default, depth.tag) == (Versions(1, 3), -1, None)
     assert (loud.versions, loud.default, loud.tag) == (Versions(3, 5), True, 1)
     assert (peers.type, peers.is_struct, peers.nullable, peers.default) == ("Peer", True, Versions(0, 5), None)
-    assert [(each.name, each.versions) for each in ping.structs["Peer"].fields] == [
+    assert [(field.name, field.versions) for field in ping.structs["Peer"].fields] == [
         ("host", Versions(0, 5)),
         ("ports", Versions(4, 5)),
     ]
@@ -139,10 +139,10 @@ def test_a_mistake_is_one_line_with_file_and_number(right: str, wrong: str, erro
 
 def test_each_field_of_kafkas_messages_says_what_it_is() -> None:
     silent = [
-        f"{each.where} {each.name}"
+        f"{field.where} {field.name}"
         for definition in read_definitions()
         for struct in definition.structs.values()
-        for each in struct.fields
-        if not each.doc
+        for field in struct.fields
+        if not field.doc
     ]
     assert silent == []

@@ -129,7 +129,9 @@ def uncompressed(vector: dict) -> bool:
     return all(batch["magic"] == 2 and batch["compression"] == "none" for batch in vector["batches"])
 
 
-@pytest.mark.parametrize("vector", [each for each in VECTORS if uncompressed(each)], ids=lambda vector: vector["name"])
+@pytest.mark.parametrize(
+    "vector", [vector for vector in VECTORS if uncompressed(vector)], ids=lambda vector: vector["name"]
+)
 def test_uncompressed_batches_are_written_as_kafka_writes_them(vector):
     assert b"".join(map(built, vector["batches"])).hex() == vector["hex"]
 

@@ -34,16 +34,16 @@ SCALARS: dict[str, st.SearchStrategy[Any]] = {
 }
 
 
-def values_of(definition: Definition, each: Field, version: int) -> st.SearchStrategy[Any]:
-    one = struct_of(definition, definition.structs[each.type], version) if each.is_struct else SCALARS[each.type]
-    values: st.SearchStrategy[Any] = st.lists(one, max_size=4) if each.is_array else one
-    return st.none() | values if each.nullable is not None and version in each.nullable else values
+def values_of(definition: Definition, field: Field, version: int) -> st.SearchStrategy[Any]:
+    one = struct_of(definition, definition.structs[field.type], version) if field.is_struct else SCALARS[field.type]
+    values: st.SearchStrategy[Any] = st.lists(one, max_size=4) if field.is_array else one
+    return st.none() | values if field.nullable is not None and version in field.nullable else values
 
 
 def struct_of(definition: Definition, struct: Struct, version: int) -> st.SearchStrategy[Any]:
     """Any such struct in which the fields of other versions have their defaults."""
     module = import_module(f"_wire.messages.{definition.module}")
-    present = {each.name: each for each in struct.fields if version in each.versions}
+    present = {field.name: field for field in struct.fields if version in field.versions}
     fields = {name: values_of(definition, each, version) for name, each in present.items()}
     return st.builds(getattr(module, struct.name), **fields)
 
@@ -82,7 +82,7 @@ def same(ours: Any, theirs: Any, version: int, definition: Definition) -> bool:
     """Every field of the version has the same value with both."""
     if isinstance(ours, WireStruct):
         fields = definition.structs[type(ours).__name__].fields
-        present = [each.name for each in fields if version in each.versions]
+        present = [field.name for field in fields if version in field.versions]
         return all(same(getattr(ours, name), their_value(theirs, name), version, definition) for name in present)
     if isinstance(ours, list):
         both = zip(ours, theirs, strict=True)

@@ -27,7 +27,7 @@ def metadata_of(
 def assign(name: str, members: Iterable[tuple[str, str | None, bytes]], topics: Topics) -> dict[str, bytes]:
     """Member id → assignment, of member id, instance id and metadata of each member."""
     assignor = BY_NAME[name]
-    asked = [decode_subscription(assignor, *each) for each in members]
+    asked = [decode_subscription(assignor, *member) for member in members]
     wanted = sorted({topic for each in asked for topic in each.topics})
     known = {topic: Topic(topics.partition_count(topic)) for topic in wanted if topics.partition_count(topic)}
     return {member_id: encode_assignment(given) for member_id, given in assignor.assign(asked, known).items()}

@@ -74,7 +74,7 @@ class ClassicConsumer(Process):
     @property
     def is_cooperative(self) -> bool:
         """Java's consumer uses the protocol that all of its assignors have."""
-        return all(each in COOPERATIVE for each in self.setup.assignors)
+        return all(assignor in COOPERATIVE for assignor in self.setup.assignors)
 
     def credentials(self) -> tuple[str, int]:
         return self.member_id, self.generation_id
@@ -157,7 +157,7 @@ class ClassicConsumer(Process):
         if self.is_leader:
             wanted = {topic for each in [self.topics] for topic in each}
             if not response.skip_assignment:
-                members = [(each.member_id, each.group_instance_id, each.metadata) for each in response.members]
+                members = [(member.member_id, member.group_instance_id, member.metadata) for member in response.members]
                 plan = assign(response.protocol_name, members, self.world.topics)
             self._counts = {topic: self.world.topics.partition_count(topic) for topic in wanted}
         message = SyncGroupRequest(

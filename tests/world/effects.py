@@ -21,7 +21,7 @@ def _truth_of(history: History) -> Truth:
 
 
 def _with_consumers(history: History, change: Callable[[int, ConsumerSetup], ConsumerSetup]) -> History:
-    consumers = tuple(change(number, each) for number, each in enumerate(history.setup.consumers))
+    consumers = tuple(change(number, consumer) for number, consumer in enumerate(history.setup.consumers))
     return history._replace(setup=history.setup._replace(consumers=consumers))
 
 
@@ -29,12 +29,18 @@ def longer_session_helps(history: History, member: Membership, timeout_ms: int) 
     """Whether a member that was removed for its silence would have stayed, and come back by itself."""
     truth = _with_session(history, member, timeout_ms)
     process = None if member.process is None else _same(truth, member.process)
-    theirs = [each for each in truth.all_memberships() if each.process is process and each.from_ms < member.until_ms]
+    theirs = [
+        membership
+        for membership in truth.all_memberships()
+        if membership.process is process and membership.from_ms < member.until_ms
+    ]
     if process is None or not theirs:
         return True  # it never was a member: longer sessions of others kept it out
-    stayed = [each for each in theirs if each.until_ms > member.until_ms]
-    back = [each for each in process.arrivals if each.at_ms >= member.until_ms and each.fate is Fate.HANDLED]
-    if any(each.what == "remove" and each.at_ms >= member.until_ms for each in truth.acts):
+    stayed = [their for their in theirs if their.until_ms > member.until_ms]
+    back = [
+        arrival for arrival in process.arrivals if arrival.at_ms >= member.until_ms and arrival.fate is Fate.HANDLED
+    ]
+    if any(act.what == "remove" and act.at_ms >= member.until_ms for act in truth.acts):
         return True  # an administrator removes it, perhaps before it is back
     return bool(stayed) and any(
         each.member_id == stayed[0].member_id and each.at_ms <= stayed[0].until_ms for each in back
@@ -62,10 +68,14 @@ def longer_session_keeps_place(history: History, member: Membership, timeout_ms:
     """Whether a static member that was restarted would have been a member still when its next process came."""
     truth = _with_session(history, member, timeout_ms)
     process = None if member.process is None else _same(truth, member.process)
-    ends = [each.until_ms for each in truth.memberships if process is not None and each.process is process]
+    ends = [
+        membership.until_ms for membership in truth.memberships if process is not None and membership.process is process
+    ]
     return process is None or any(
-        each.from_ms in ends and each.process is not None and each.process.consumer == process.consumer
-        for each in truth.all_memberships()
+        membership.from_ms in ends
+        and membership.process is not None
+        and membership.process.consumer == process.consumer
+        for membership in truth.all_memberships()
     )
 
 
@@ -81,20 +91,30 @@ def static_membership_helps(history: History, left: Membership) -> bool:
     process = _same(truth, left.process)
     if process is None or process.ended_ms == FOREVER:
         return False
-    ended = [each for each in truth.memberships if each.process is process and each.until_ms >= process.ended_ms]
+    ended = [
+        membership
+        for membership in truth.memberships
+        if membership.process is process and membership.until_ms >= process.ended_ms
+    ]
     if not ended:
         return True  # it is a member still
     gone_ms = ended[0].until_ms
-    back = [each for each in truth.all_memberships() if each.from_ms == gone_ms and each.process is not process]
+    back = [
+        membership
+        for membership in truth.all_memberships()
+        if membership.from_ms == gone_ms and membership.process is not process
+    ]
     is_replaced = any(each.process is not None and each.process.consumer == consumer for each in back)
     others = [
-        each
-        for each in truth.all_memberships()
-        if each.process is not None and each.process.consumer != consumer and gone_ms in (each.from_ms, each.until_ms)
+        membership
+        for membership in truth.all_memberships()
+        if membership.process is not None
+        and membership.process.consumer != consumer
+        and gone_ms in (membership.from_ms, membership.until_ms)
     ]
     if others:
         return True  # the group may rebalance for them
-    began = [each.at_ms for each in truth.states if each.state in BEGUN and each.at_ms == gone_ms]
+    began = [state.at_ms for state in truth.states if state.state in BEGUN and state.at_ms == gone_ms]
     return is_replaced and not began
 
 
@@ -117,7 +137,11 @@ def owners_at(truth: Truth, at_ms: int) -> dict[Partition, int]:
 
 def processes_at(truth: Truth, at_ms: int) -> set[tuple[int, int]]:
     """Consumer and start of each process that was a member at a time."""
-    present = (each.process for each in truth.all_memberships() if each.from_ms <= at_ms < each.until_ms)
+    present = (
+        membership.process
+        for membership in truth.all_memberships()
+        if membership.from_ms <= at_ms < membership.until_ms
+    )
     return {(process.consumer, process.started_ms) for process in present if process is not None}
 
 
@@ -127,10 +151,10 @@ def moves(truth: Truth, from_ms: int, until_ms: int) -> int:
     moved = 0
     for plan in truth.plans:
         for member_id, partitions in plan.assigned.items() if plan.at_ms <= until_ms else ():
-            for each in partitions:
-                before = owners.setdefault(each, member_id)
+            for partition in partitions:
+                before = owners.setdefault(partition, member_id)
                 moved += plan.at_ms >= from_ms and not truth.is_same_member(before, member_id)
-                owners[each] = member_id
+                owners[partition] = member_id
     return moved
 
 

@@ -63,15 +63,15 @@ class History(NamedTuple):
 def as_code(history: History) -> str:
     """The history as Python text for a regression test."""
     setup = history.setup
-    consumers = "".join(f"            {_fields(each, ConsumerSetup())},\n" for each in setup.consumers)
+    consumers = "".join(f"            {_fields(consumer, ConsumerSetup())},\n" for consumer in setup.consumers)
     plain = Setup(())
     others = [
         f"{name}={value!r}"
         for name, value in setup._asdict().items()
         if name != "consumers" and value != getattr(plain, name)
     ]
-    tail = "".join(f"        {each},\n" for each in others)
-    actions = "".join(f"        Action({', '.join(_shortest(each))}),\n" for each in history.actions)
+    tail = "".join(f"        {other},\n" for other in others)
+    actions = "".join(f"        Action({', '.join(_shortest(action))}),\n" for action in history.actions)
     return (
         f"History(\n    Setup(\n        (\n{consumers}        ),\n{tail}    ),\n    (\n{actions}    ),\n"
         f"    until_ms={history.until_ms},\n    told_ms={history.told_ms!r},\n)"

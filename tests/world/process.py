@@ -261,17 +261,17 @@ class Process:
     def take(self, partitions: Iterable[Partition], member_id: str) -> None:
         """They are its own from now on."""
         self.note_progress()
-        for each in partitions:
-            if each not in self.held:
-                self.held[each] = member_id, self.world.now_ms
+        for partition in partitions:
+            if partition not in self.held:
+                self.held[partition] = member_id, self.world.now_ms
 
     def give_up(self, partitions: Iterable[Partition]) -> None:
         self.note_progress()
-        for each in list(partitions):
-            held = self.held.pop(each, None)
+        for partition in list(partitions):
+            held = self.held.pop(partition, None)
             if held is not None:
                 member_id, since_ms = held
-                self.world.recorder.held(Holding(each, self.truth, member_id, (since_ms, self.world.now_ms)))
+                self.world.recorder.held(Holding(partition, self.truth, member_id, (since_ms, self.world.now_ms)))
 
     def renamed(self, member_id: str) -> None:
         """It has what it has under another member id from now on."""
@@ -315,7 +315,7 @@ class Process:
             generation_id_or_member_epoch=generation_id,
             member_id=member_id,
             group_instance_id=self.setup.instance_id,
-            topics=[OffsetCommitRequestTopic(name=name, partitions=each) for name, each in topics.items()],
+            topics=[OffsetCommitRequestTopic(name=name, partitions=topic) for name, topic in topics.items()],
         )
         self.send("OffsetCommit", message, 9 if self.kind.is_modern else 8, self.commit_answered)
 

@@ -67,7 +67,7 @@ class Recorder:
     def _synced(self, request: Request, response: Any, member_id: str) -> None:
         message = request.message
         if message.assignments:
-            parts = {each.member_id: each.assignment for each in message.assignments}
+            parts = {assignment.member_id: assignment.assignment for assignment in message.assignments}
         else:
             parts = {member_id: response.assignment}
         assigned = {each: partitions_of(part, self._topics) for each, part in parts.items()}
@@ -78,10 +78,10 @@ class Recorder:
 
     def _named(self, topics: Any) -> frozenset[Partition]:
         found: set[Partition] = set()
-        for each in topics:
-            name = self._topics.topic_name(each.topic_id)
+        for topic in topics:
+            name = self._topics.topic_name(topic.topic_id)
             if name is not None:
-                found.update((name, each.topic_id, index) for index in each.partitions)
+                found.update((name, topic.topic_id, index) for index in topic.partitions)
         return frozenset(found)
 
     def _committed(self, request: Request, response: Any, error: ErrorCode) -> None:
@@ -89,7 +89,7 @@ class Recorder:
         parts = (
             [] if isinstance(response, ErrorCode) else [each for topic in response.topics for each in topic.partitions]
         )
-        if error is not ErrorCode.NONE or any(each.error_code for each in parts):
+        if error is not ErrorCode.NONE or any(part.error_code for part in parts):
             self._truth.refused_commits.append(now_ms)
         if error is not ErrorCode.NONE:
             return

@@ -51,7 +51,7 @@ def _without_consumers(history: History) -> Iterator[History]:
     consumers = history.setup.consumers
     for number in range(len(consumers) if len(consumers) > 1 else 0):
         left = consumers[:number] + consumers[number + 1 :]
-        actions = tuple(each._replace(who=_moved(each.who % len(consumers), number)) for each in history.actions)
+        actions = tuple(action._replace(who=_moved(action.who % len(consumers), number)) for action in history.actions)
         yield history._replace(setup=history.setup._replace(consumers=left), actions=actions)
 
 

@@ -78,7 +78,7 @@ def told_in(history: History, makers: Makers = PRODUCT) -> Report:
 
 def _check(context: Context, claims: tuple[Claim, ...], report: Report) -> None:
     truth = report.played.truth
-    kinds = Counter(type(each) for each in claims)
+    kinds = Counter(type(claim) for claim in claims)
     for claim in claims:
         report.told[type(claim)] += 1
         report.unknown[type(claim)] += claim.evidence.known is Known.UNKNOWN

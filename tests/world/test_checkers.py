@@ -228,13 +228,16 @@ RESTARTED: Final = of([JAVA, JAVA._replace(instance_id="i-1")], Action(20_000, "
 
 def moved_on(claim: Any) -> Any:
     """The crashes of a loop, later than they were."""
-    crashes = tuple(msgspec.structs.replace(each, removed_ms=each.removed_ms + 3_000) for each in claim.crashes)
+    crashes = tuple(msgspec.structs.replace(crash, removed_ms=crash.removed_ms + 3_000) for crash in claim.crashes)
     return msgspec.structs.replace(claim, crashes=crashes)
 
 
 def the_other_way(claim: Any) -> Any:
     """Who came was there first."""
-    turned = tuple(msgspec.structs.replace(each, came=each.gone, gone=each.came) for each in claim.successions)
+    turned = tuple(
+        msgspec.structs.replace(succession, came=succession.gone, gone=succession.came)
+        for succession in claim.successions
+    )
     return msgspec.structs.replace(claim, successions=turned)
 
 
@@ -319,7 +322,7 @@ def test_a_claim_that_nothing_gives_rise_to_is_found(kind):
 
     def with_it(folded: GroupHistory, generation: Generation) -> Iterable[Claim]:
         members = [
-            *(each.member for each in folded.members.values()),
+            *(member.member for member in folded.members.values()),
             *(each.member for each in generation.changes.removed),
         ]
         return [of_member(example, member) for member in members]
@@ -338,8 +341,10 @@ def of_member(claim: Claim, member: MemberRef) -> Claim:
     partitions = (findings.PartitionOffsets("t", 0, 1, 0, 2),)
     others = {"member": member, "members": (member,), "partitions": partitions}
     is_of_partitions = isinstance(claim, findings.OutOfRange | findings.UnownedPartitions)
-    names = [each for each in others if each in claim.__struct_fields__ and (each != "partitions" or is_of_partitions)]
-    return msgspec.structs.replace(claim, **{each: others[each] for each in names})
+    names = [
+        other for other in others if other in claim.__struct_fields__ and (other != "partitions" or is_of_partitions)
+    ]
+    return msgspec.structs.replace(claim, **{name: others[name] for name in names})
 
 
 def test_a_finding_that_lasts_too_long_is_found():
@@ -364,7 +369,7 @@ def advised(kind: Try, history: History) -> list[str]:
     def with_advice(folded: GroupHistory, generation: Generation) -> Iterable[Claim]:
         told = list(claims_of(folded, generation).all())
         yield from told
-        yield from (Advice(kind=kind, because=(each,), member=each.member) for each in told if isinstance(each, ABOUT))
+        yield from (Advice(kind=kind, because=(line,), member=line.member) for line in told if isinstance(line, ABOUT))
 
     report = told_in(history, Makers(with_advice, lambda folded, now_ms: ()))
     found = [each.contradiction for each in report.false]

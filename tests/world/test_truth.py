@@ -26,7 +26,7 @@ def at(world: Played, ms: int) -> int:
 def processed(world: Played, ms: int) -> int:
     """How many partitions are processed at a time."""
     spans = (world.truth.surely_processed(each) for each in world.truth.by_partition)
-    return sum(overlap(each, at(world, ms), at(world, ms) + 1) for each in spans)
+    return sum(overlap(span, at(world, ms), at(world, ms) + 1) for span in spans)
 
 
 def test_spans():
@@ -47,7 +47,7 @@ def test_all_partitions_are_processed_by_one_process_each(kind):
     world = played(consumers=(kind, kind, kind))
     assert processed(world, 20_000) == 6
     for holdings in world.truth.by_partition.values():
-        in_order = sorted(each.span for each in holdings)
+        in_order = sorted(holding.span for holding in holdings)
         assert all(one[1] <= other[0] for one, other in pairwise(in_order))
 
 
@@ -64,14 +64,14 @@ def test_a_process_amid_one_batch_processes_perhaps():
     world = played(Action(20_000, "block", 1, 5_000))
     assert (processed(world, 22_000), processed(world, 26_000)) == (3, 6)
     perhaps = (world.truth.perhaps_processed(each) for each in world.truth.by_partition)
-    assert sum(overlap(each, at(world, 22_000), at(world, 22_000) + 1) for each in perhaps) == 6
+    assert sum(overlap(perhap, at(world, 22_000), at(world, 22_000) + 1) for perhap in perhaps) == 6
 
 
 def test_a_member_that_was_removed_processes_nothing_by_right():
     world = played(Action(20_000, "remove_member", 1))
-    (removed,) = [each for each in world.truth.memberships if each.until_ms < FOREVER]
+    (removed,) = [membership for membership in world.truth.memberships if membership.until_ms < FOREVER]
     assert removed.process is world.truth.processes[1]
-    told_ms = min(each.at_ms for each in removed.process.answers if each.error == "UNKNOWN_MEMBER_ID")
+    told_ms = min(answer.at_ms for answer in removed.process.answers if answer.error == "UNKNOWN_MEMBER_ID")
     assert removed.until_ms + 10 < told_ms
     assert processed(world, (removed.until_ms + told_ms) // 2 - world.begin_ms) == 3
 
@@ -80,9 +80,13 @@ def test_how_processes_end_and_members_leave():
     world = played(
         Action(20_000, "kill"), Action(20_000, "close", 1), Action(20_000, "lose_host", 2), consumers=(JAVA,) * 3
     )
-    assert [each.ended for each in world.truth.processes] == [Ended.KILLED, Ended.CLOSED, Ended.POWER]
-    assert [[each.way for each in process.departures] for process in world.truth.processes] == [[], [Way.CLOSED], []]
-    assert [len(each.disconnections) for each in world.truth.processes] == [1, 1, 0]
+    assert [process.ended for process in world.truth.processes] == [Ended.KILLED, Ended.CLOSED, Ended.POWER]
+    assert [[departure.way for departure in process.departures] for process in world.truth.processes] == [
+        [],
+        [Way.CLOSED],
+        [],
+    ]
+    assert [len(process.disconnections) for process in world.truth.processes] == [1, 1, 0]
 
 
 def test_a_static_member_leaves_without_a_word():
@@ -102,16 +106,16 @@ def test_a_static_member_leaves_without_a_word():
 def test_the_coordinator_is_away(action, kind):
     world = played(Action(20_000, action, 0, 3_000))
     assert world.truth.away == [(kind, at(world, 20_000), at(world, 23_000))]
-    fates = {each.fate for process in world.truth.processes for each in process.arrivals}
+    fates = {arrival.fate for process in world.truth.processes for arrival in process.arrivals}
     assert (Fate.UNREAD in fates) == (kind is AwayKind.PAUSED)
     assert processed(world, 40_000) == 6
 
 
 def test_requests_that_are_refused_and_requests_that_are_not_read():
     refused = played(Action(20_000, "refuse", 1, 4_000)).truth.processes[1]
-    assert {each.fate for each in refused.arrivals} == {Fate.HANDLED, Fate.REFUSED}
+    assert {arrival.fate for arrival in refused.arrivals} == {Fate.HANDLED, Fate.REFUSED}
     muted = played(Action(20_000, "mute", 1, 4_000)).truth.processes[1]
-    unread = [each for each in muted.arrivals if each.fate is Fate.UNREAD]
+    unread = [arrival for arrival in muted.arrivals if arrival.fate is Fate.UNREAD]
     assert unread
     assert all(each._replace(at_ms=muted.muted.all[0][1], fate=Fate.HANDLED) in muted.arrivals for each in unread)
 

@@ -244,11 +244,17 @@ class Truth:
         if member_id in self.present:
             process, since_ms = self.present[member_id]
             return Membership(member_id, process, since_ms, FOREVER)
-        return next((each for each in reversed(self.memberships) if each.member_id == member_id), None)
+        return next(
+            (membership for membership in reversed(self.memberships) if membership.member_id == member_id), None
+        )
 
     def removal(self, member_id: str, by_ms: int) -> Membership | None:
         """The last membership with this id that had ended by a time."""
-        found = (each for each in reversed(self.memberships) if each.member_id == member_id and each.until_ms <= by_ms)
+        found = (
+            membership
+            for membership in reversed(self.memberships)
+            if membership.member_id == member_id and membership.until_ms <= by_ms
+        )
         return next(found, None)
 
     def all_memberships(self) -> Iterator[Membership]:
@@ -263,9 +269,9 @@ class Truth:
             return None
         wanted = fates or tuple(Fate)
         found = (
-            each.at_ms
-            for each in reversed(process.arrivals)
-            if each.at_ms < before_ms and each.fate in wanted and self.is_of(each, member_id)
+            arrival.at_ms
+            for arrival in reversed(process.arrivals)
+            if arrival.at_ms < before_ms and arrival.fate in wanted and self.is_of(arrival, member_id)
         )
         return next(found, None)
 
@@ -274,7 +280,11 @@ class Truth:
         process = self.process_of(member_id)
         if process is None:
             return []
-        return [each for each in process.arrivals if from_ms < each.at_ms < until_ms and self.is_of(each, member_id)]
+        return [
+            arrival
+            for arrival in process.arrivals
+            if from_ms < arrival.at_ms < until_ms and self.is_of(arrival, member_id)
+        ]
 
     def is_of(self, arrival: Arrival, member_id: str) -> bool:
         """A first join has no id yet, or names the instance alone: it is of the member that it made."""
@@ -288,12 +298,12 @@ class Truth:
         """What was behind the committed offsets of the group in a ms, after each commit in it; none: it had none."""
         last: dict[Partition, int] = {}
         found: list[int | None] = []
-        since_ms = max((each.at_ms for each in self.states if not each.state and each.at_ms <= at_ms), default=0)
-        commits = [each for each in sorted(self.commits) if since_ms <= each[0] <= at_ms]
-        for _, _, partition, offset in (each for each in commits if each[0] < at_ms):
+        since_ms = max((state.at_ms for state in self.states if not state.state and state.at_ms <= at_ms), default=0)
+        commits = [commit for commit in sorted(self.commits) if since_ms <= commit[0] <= at_ms]
+        for _, _, partition, offset in (commit for commit in commits if commit[0] < at_ms):
             last[partition] = offset
         found.append(self._lag_of(last, at_ms))
-        for _, _, partition, offset in (each for each in commits if each[0] == at_ms):
+        for _, _, partition, offset in (commit for commit in commits if commit[0] == at_ms):
             last[partition] = offset
             found.append(self._lag_of(last, at_ms))
         return [each for each in found if each is not None]
@@ -339,13 +349,13 @@ class Truth:
 
     def _membership_spans(self, member_id: str) -> list[Span]:
         if not self._memberships_of:
-            for each in self.all_memberships():
-                self._memberships_of[each.member_id].append((each.from_ms, each.until_ms))
+            for membership in self.all_memberships():
+                self._memberships_of[membership.member_id].append((membership.from_ms, membership.until_ms))
         return self._memberships_of.get(member_id, [])
 
     def gone_between(self, from_ms: int, until_ms: int) -> bool:
         """Whether the group itself was gone at some time."""
-        return any(not each.state and from_ms <= each.at_ms <= until_ms for each in self.states)
+        return any(not state.state and from_ms <= state.at_ms <= until_ms for state in self.states)
 
     def was_removed(self, member_id: str, from_ms: int, until_ms: int) -> bool:
         """Whether a member with this id was removed in a time; one of KIP-848 comes back with the same."""
@@ -380,7 +390,11 @@ class Truth:
             while more := {new for old, new in self.replaced if old in ids} - ids:
                 ids |= more
             return now in ids
-        same = [each for each in self.all_memberships() if self.identity(each.member_id) == self.identity(before)]
+        same = [
+            membership
+            for membership in self.all_memberships()
+            if self.identity(membership.member_id) == self.identity(before)
+        ]
         ends = {each.until_ms for each in same if each.member_id == before}
         while ends:  # each place is taken in the ms in which it was given up
             taken = [each for each in same if each.from_ms in ends and each.until_ms not in ends]
@@ -396,5 +410,9 @@ class Truth:
 
     def topic_at(self, name: str, at_ms: int) -> tuple[bytes, int]:
         """Id and number of partitions of a topic at a time."""
-        found = [each for each in self.topic_changes if each.name == name and each.at_ms <= at_ms]
+        found = [
+            topic_change
+            for topic_change in self.topic_changes
+            if topic_change.name == name and topic_change.at_ms <= at_ms
+        ]
         return (found[-1].topic_id, found[-1].partitions) if found else (b"", 0)

@@ -27,7 +27,7 @@ def not_told(truth: Truth, context: Context, told: Counter[type[Claim]]) -> Iter
         yield from _about_the_group(truth, context, told)
         return
     if context.outcome is Outcome.STABLE and not told[Unowned] and not told[UnownedInSum]:
-        least = max((each.least for each in gaps(truth, context).values()), default=0)
+        least = max((gap.least for gap in gaps(truth, context).values()), default=0)
         if least >= WORTH_TELLING_MS:
             yield Unowned.__name__
     silent = {each.member.member_id for each in context.told if isinstance(each, Silent)}
@@ -44,7 +44,7 @@ def not_told(truth: Truth, context: Context, told: Counter[type[Claim]]) -> Iter
 
 def _was_refused(process: ProcessTruth, membership: Membership) -> bool:
     """Whether requests of it were refused, and none was handled after that."""
-    last = [each for each in process.arrivals if membership.from_ms <= each.at_ms < membership.until_ms]
+    last = [arrival for arrival in process.arrivals if membership.from_ms <= arrival.at_ms < membership.until_ms]
     return bool(last) and last[-1].fate is Fate.REFUSED
 
 
@@ -55,12 +55,12 @@ def _is_back(truth: Truth, removed: Membership, context: Context) -> bool:
     who = _identity(process)
     others = [each for each in truth.processes if _identity(each) == who and each.consumer != process.consumer]
     came = [
-        each
-        for each in truth.all_memberships()
-        if each.process is not None
-        and _identity(each.process) == who
-        and each.member_id != removed.member_id
-        and removed.until_ms < each.from_ms <= min(removed.until_ms + RETURN_MS, context.told_ms)
+        membership
+        for membership in truth.all_memberships()
+        if membership.process is not None
+        and _identity(membership.process) == who
+        and membership.member_id != removed.member_id
+        and removed.until_ms < membership.from_ms <= min(removed.until_ms + RETURN_MS, context.told_ms)
     ]
     return bool(came) and not others
 
@@ -73,10 +73,10 @@ def _about_the_group(truth: Truth, context: Context, told: Counter[type[Claim]])
     if told[CannotJoin]:
         return
     for process in truth.processes:
-        answers = [each for each in process.answers if each.api in JOINS and each.at_ms <= context.told_ms]
+        answers = [answer for answer in process.answers if answer.api in JOINS and answer.at_ms <= context.told_ms]
         since_ms = context.told_ms - REFUSED_MS
-        recent = [each for each in answers if each.at_ms >= since_ms]
+        recent = [answer for answer in answers if answer.at_ms >= since_ms]
         is_refused = len(recent) > 1 and all(each.error in LASTING for each in recent)
-        if process.lived_at(context.told_ms) and is_refused and any(each.at_ms < since_ms for each in answers):
+        if process.lived_at(context.told_ms) and is_refused and any(answer.at_ms < since_ms for answer in answers):
             yield CannotJoin.__name__
             return

@@ -102,7 +102,11 @@ class World:
 
     def processes(self) -> list[Process]:
         """Those that run."""
-        return [each.process for each in self.consumers if each.process is not None and each.process.is_alive]
+        return [
+            consumer.process
+            for consumer in self.consumers
+            if consumer.process is not None and consumer.process.is_alive
+        ]
 
     # ---- processes
 

@@ -117,7 +117,7 @@ def _converters(struct: type[AuditEvent]) -> list[tuple[str, Callable[[Any], Any
     found = _CONVERTERS.get(struct)
     if found is None:
         fields = msgspec.structs.fields(struct)
-        found = _CONVERTERS[struct] = [(each.name, _converter(each)) for each in fields]
+        found = _CONVERTERS[struct] = [(field.name, _converter(field)) for field in fields]
     return found
 
 

@@ -138,8 +138,8 @@ def _check_of(name: str) -> Callable[[str, str], None]:
 
 
 def _existing_class(name: str, text: str) -> None:
-    for each in filter(None, (part.strip() for part in text.split(","))):
-        if each != _CLASSES[name]:
+    for class_name in filter(None, (part.strip() for part in text.split(","))):
+        if class_name != _CLASSES[name]:
             raise InvalidResourceConfig(
-                f"Invalid value {each} for configuration {name}: Class {each} could not be found."
+                f"Invalid value {class_name} for configuration {name}: Class {class_name} could not be found."
             )

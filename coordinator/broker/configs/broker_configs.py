@@ -78,9 +78,9 @@ def setting_of_listener(name: str) -> ConfigKey[Any] | None:
 
 def effective(name: str, configs: BrokerConfigs, node_id: str, config: Config) -> tuple[str | None, ConfigSource]:
     """The value of a config that can change, and where it comes from; None if it has none."""
-    for each in (node_id, CLUSTER):
-        if name in configs.get(each, {}):
-            return configs[each][name], source_of(each)
+    for owner in (node_id, CLUSTER):
+        if name in configs.get(owner, {}):
+            return configs[owner][name], source_of(owner)
     setting = KEYS_BY_NAME.get(name)
     if setting is not None and config.is_given(setting):
         (*_, (source, value)) = config.origins(setting)
@@ -99,9 +99,13 @@ def incremental_change(operations: Iterable[Operation], before: Mapping[str, str
         TopicError: a key occurs twice, a value is missing, or an operation does not exist or not for this key.
     """
     operations = list(operations)
-    check_names([each.name for each in operations])
+    check_names([operation.name for operation in operations])
     check_nothing_missing(
-        [each.name for each in operations if each.value is None and each.type != OperationType.DELETE]
+        [
+            operation.name
+            for operation in operations
+            if operation.value is None and operation.type != OperationType.DELETE
+        ]
     )
     lists: dict[str, ResourceConfigKey] = {}
     for name, type_, _ in operations:
@@ -194,14 +198,14 @@ def _check_value(name: str, text: str) -> None:
 
 
 def _check_room(after: Mapping[str, str]) -> None:
-    unknown = sum(each not in broker_config_keys() for each in after)
+    unknown = sum(name not in broker_config_keys() for name in after)
     if unknown > UNKNOWN_CONFIGS_MAX:
         raise _invalid(f"No more than {UNKNOWN_CONFIGS_MAX} configs can be set that Kafka does not have")
 
 
 def _check_thread_counts(before: BrokerConfigs, after: BrokerConfigs, config: Config, node: str) -> None:
     for name in (*sorted(THREAD_POOLS), LOG_CLEANER_THREADS.name):
-        old, new = (int(effective(name, each, node, config)[0] or 0) for each in (before, after))
+        old, new = (int(effective(name, mapping, node, config)[0] or 0) for mapping in (before, after))
         if old // 2 <= new <= old * 2:
             continue
         if name == LOG_CLEANER_THREADS.name:

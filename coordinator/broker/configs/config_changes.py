@@ -36,8 +36,10 @@ def changed(
         TopicError: a key occurs twice, a value is missing, or an operation does not exist or not for this key.
     """
     operations = list(operations)
-    check_names([each.name for each in operations])
-    missing = [each.name for each in operations if each.value is None and each.type != OperationType.DELETE]
+    check_names([operation.name for operation in operations])
+    missing = [
+        operation.name for operation in operations if operation.value is None and operation.type != OperationType.DELETE
+    ]
     check_nothing_missing(missing)
     after = dict(configs)
     for name, kind, value in operations:

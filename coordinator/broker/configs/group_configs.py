@@ -36,9 +36,9 @@ def group_origins(key: ResourceConfigKey, configs: Mapping[str, str], config: Co
     found = []
     if (own := _valid(key, configs)) is not None:
         found.append(Origin(key.name, ConfigSource.GROUP, own, own))
-    for each in key.broker:
-        for source, value in config.origins(each.key):
-            found.append(Origin(each.key.name, source, each.text(value), each.text(value)))
+    for default in key.broker:
+        for source, value in config.origins(default.key):
+            found.append(Origin(default.key.name, source, default.text(value), default.text(value)))
     name = f"group.{key.name}"
     return [
         *found,
@@ -157,6 +157,6 @@ def group_config_change(
     except InvalidResourceConfig as problem:
         raise TopicError(ErrorCode.INVALID_CONFIG, str(problem)) from None
     most = config[GROUP_CONFIGS_MAX]
-    if changed and group_id not in configs and len(configs) + sum(each not in configs for each in pending) >= most:
+    if changed and group_id not in configs and len(configs) + sum(name not in configs for name in pending) >= most:
         raise TopicError(ErrorCode.POLICY_VIOLATION, f"No more than {most} groups can have configs.")
     return changed

@@ -103,9 +103,9 @@ def origins(key: ResourceConfigKey, topic: str, configs: Mapping[str, str], conf
         fallbacks = (BrokerDefault(OFFSETS_TOPIC_SEGMENT_BYTES),)
     if key is SEGMENT_BYTES and topic == TRANSACTIONS_TOPIC:
         fallbacks = (BrokerDefault(TRANSACTION_STATE_LOG_SEGMENT_BYTES),)
-    for each in fallbacks:
-        for source, value in config.origins(each.key):
-            found.append(Origin(each.key.name, source, each.text(value), each.key.format(value)))
+    for fallback in fallbacks:
+        for source, value in config.origins(fallback.key):
+            found.append(Origin(fallback.key.name, source, fallback.text(value), fallback.key.format(value)))
     if not fallbacks:
         return [*found, Origin(key.name, ConfigSource.DEFAULT, key.default, key.default)]
     last = fallbacks[-1]
@@ -113,7 +113,7 @@ def origins(key: ResourceConfigKey, topic: str, configs: Mapping[str, str], conf
     return [*found, Origin(last.key.name, ConfigSource.DEFAULT, last.text(default), last.key.format(default))]
 
 
-BROKER_SETTINGS: Final = frozenset(each.key for key in ALL_KEYS for each in key.broker)
+BROKER_SETTINGS: Final = frozenset(default.key for key in ALL_KEYS for default in key.broker)
 """The settings that topics fall back to."""
 LEVELS: Final = {"gzip": TOPIC_GZIP_LEVEL, "lz4": TOPIC_LZ4_LEVEL, "zstd": TOPIC_ZSTD_LEVEL}
 """compression.type → the config with its level."""

@@ -333,8 +333,8 @@ def _aborted_transactions(log: PartitionLog, offset: int, records: bytes | memor
         return []
     end_offset = next_offset_after(records)
     return [
-        AbortedTransaction(producer_id=each.producer_id, first_offset=each.first_offset)
-        for each in log.segments.aborted_transactions(offset, end_offset)
+        AbortedTransaction(producer_id=aborted_transaction.producer_id, first_offset=aborted_transaction.first_offset)
+        for aborted_transaction in log.segments.aborted_transactions(offset, end_offset)
     ]
 
 

@@ -41,17 +41,17 @@ class RecompressionThreads:
 
     def _start(self) -> None:
         while self._running < RUNNING_MAX and self._waiting:
-            each = self._next()
-            if each.is_awaited():
+            waiting = self._next()
+            if waiting.is_awaited():
                 self._running += 1
-                self._threads.run((each.recompression.run,), partial(self._ended, each.done))
+                self._threads.run((waiting.recompression.run,), partial(self._ended, waiting.done))
 
     def _next(self) -> _Waiting:
         source, queue = self._waiting.popitem(last=False)
-        each = queue.popleft()
+        waiting = queue.popleft()
         if queue:
             self._waiting[source] = queue
-        return each
+        return waiting
 
     def _ended(self, done: Callable[[], None], problem: Exception | None) -> None:
         assert problem is None, "Recompression.result raises it"

@@ -69,13 +69,13 @@ class DirectoryAssignment:
         lost = [
             folder_name(topic.name, index)
             for topic, ids in zip(topics, found, strict=True)
-            for index, each in enumerate(ids)
-            if each and each not in known
+            for index, id_ in enumerate(ids)
+            if id_ and id_ not in known
         ]
         if lost:
             raise self._missing(known, lost)
         free = _Free(Counter(chain.from_iterable(found)), self._directories)
-        settled = [[each or free.next() for each in ids] for ids in found]
+        settled = [[id_ or free.next() for id_ in ids] for ids in found]
         pairs = zip(topics, settled, strict=True)
         moved = {topic.name: ids for topic, ids in pairs if ids != list(topic.directories)}
         self._store.assign_directories(moved, known, now_ms)
@@ -106,7 +106,7 @@ class DirectoryAssignment:
 
     def _known_directories(self) -> dict[str, str]:
         """Id → path of the directories that are there, and of those that are offline but were there before."""
-        known = {each.directory_id: str(each.root) for each in self._directories.online}
+        known = {directory.directory_id: str(directory.root) for directory in self._directories.online}
         offline = set(map(str, self._directories.offline_paths()))
         # Older versions stored the paths as they were given, perhaps relative ones.
         registered = {key: str(Path(path).absolute()) for key, path in self._image.log_directories.items()}
@@ -132,7 +132,7 @@ class DirectoryAssignment:
         """The given one, but without a leader for partitions in directories that are offline, now or later."""
         if not self._has_several:
             return leadership
-        online = {each.directory_id for each in self._directories.online}
+        online = {directory.directory_id for directory in self._directories.online}
         offline = {key: path for key, path in self._image.log_directories.items() if key not in online}
         self._offline.update(offline)
         if offline:
@@ -155,7 +155,10 @@ class _Free:
 
     def __init__(self, counts: Counter[str], directories: LogDirectories) -> None:
         """`counts`: directory id → how many it has."""
-        self._heap = [(counts[each.directory_id], n, each.directory_id) for n, each in enumerate(directories.online)]
+        self._heap = [
+            (counts[directory.directory_id], n, directory.directory_id)
+            for n, directory in enumerate(directories.online)
+        ]
         heapify(self._heap)
 
     def next(self) -> str:

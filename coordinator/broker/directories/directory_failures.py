@@ -104,7 +104,11 @@ class DirectoryFailures:
         return error is not None and error.errno in NOT_FOUND and self._directories.is_gone(root)
 
     def _can_go_on_without(self, root: Path) -> bool:
-        others = [each for each in self._directories.online if each.root not in self._failed and each.root != root]
+        others = [
+            directory
+            for directory in self._directories.online
+            if directory.root not in self._failed and directory.root != root
+        ]
         return root != self._directories.metadata.root and bool(others)
 
     def _reason_to_stop(self, root: Path, problem: Exception, is_gone: bool) -> LogError:

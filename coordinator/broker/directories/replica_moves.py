@@ -553,6 +553,6 @@ class ReplicaMoves:
 
 
 def _call_each(calls: Sequence[Callable[[], None]]) -> Steps[None]:
-    for each in calls:
-        each()
+    for call in calls:
+        call()
         yield

@@ -169,7 +169,9 @@ class Brokers:
         for topic in response.topics:
             for partition in topic.partitions:
                 self._leaders[topic.name or "", partition.partition_index] = partition.leader_id
-        brokers = {each.node_id: Broker(each.node_id, each.host, each.port, each.rack) for each in response.brokers}
+        brokers = {
+            broker.node_id: Broker(broker.node_id, broker.host, broker.port, broker.rack) for broker in response.brokers
+        }
         if brokers and brokers != self.by_id:
             self.by_id = brokers
             for listener in self._on_brokers:

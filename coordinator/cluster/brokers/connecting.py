@@ -61,7 +61,9 @@ async def _introduce(connection: BrokerConnection, login: Login | None) -> None:
     supported = await connection.request_in(ApiVersionsRequest(), 0)
     if supported.error_code != ErrorCode.NONE:
         raise BrokerError(f"ApiVersions failed on {connection.broker}: error {supported.error_code}")
-    connection.versions = {each.api_key: (each.min_version, each.max_version) for each in supported.api_keys}
+    connection.versions = {
+        api_key.api_key: (api_key.min_version, api_key.max_version) for api_key in supported.api_keys
+    }
     if login is None:
         return
     handshake = await connection.request_in(SaslHandshakeRequest(mechanism=login.mechanism), HANDSHAKE_VERSION)

@@ -40,7 +40,7 @@ class ClusterAuditStream:
                     batch = data[header.position : header.position + header.size_in_bytes]
                     if not header.is_control:
                         records = parse_records(batch)
-                        yield from apply([(each.key, each.value or b"", each.headers) for each in records])
+                        yield from apply([(record.key, record.value or b"", record.headers) for record in records])
                     yield
                     offset = header.next_offset
             except MalformedMessage as problem:

@@ -312,10 +312,10 @@ class ClusterGroupHandlers:
 
         def merge(responses: Iterable[Any]) -> ListGroupsResponse:
             merged = admin.merge_listed(
-                ListGroupsResponse(error_code=0 if each is ErrorCode.NOT_COORDINATOR else each)
-                if isinstance(each, ErrorCode)
-                else each
-                for each in responses
+                ListGroupsResponse(error_code=0 if response is ErrorCode.NOT_COORDINATOR else response)
+                if isinstance(response, ErrorCode)
+                else response
+                for response in responses
             )
             merged.groups.extend(self._without_members(request))
             return merged
@@ -327,7 +327,7 @@ class ClusterGroupHandlers:
         return DEFERRED
 
     def _without_members(self, request: ListGroupsRequest) -> list[ListedGroup]:
-        states, types = set(request.states_filter), {each.lower() for each in request.types_filter}
+        states, types = set(request.states_filter), {type_name.lower() for type_name in request.types_filter}
         if (states and EMPTY_GROUP not in states) or (types and CLASSIC_GROUP not in types):
             return []
         return [
@@ -343,7 +343,9 @@ def _to_describe(resource_type: ResourceType, names: Iterable[str]) -> list[Perm
 
 def _all_operations(group_id: str) -> list[Permission]:
     """All that can be done with a group."""
-    return [Permission(each, ResourceType.GROUP, group_id) for each in SUPPORTED_OPERATIONS[ResourceType.GROUP]]
+    return [
+        Permission(operation, ResourceType.GROUP, group_id) for operation in SUPPORTED_OPERATIONS[ResourceType.GROUP]
+    ]
 
 
 def _ignore(result: object) -> None:

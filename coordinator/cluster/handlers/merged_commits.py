@@ -106,7 +106,9 @@ def merged(commits: Sequence[Commit]) -> OffsetCommitRequest:
         for topic in commit.request.topics:
             key = _key(topic, commit.version)
             topics[key] = topic
-            partitions.setdefault(key, {}).update((each.partition_index, each) for each in topic.partitions)
+            partitions.setdefault(key, {}).update(
+                (partition.partition_index, partition) for partition in topic.partitions
+            )
     return OffsetCommitRequest(
         group_id=request.group_id,
         generation_id_or_member_epoch=request.generation_id_or_member_epoch,
@@ -139,7 +141,7 @@ def part_of(response: OffsetCommitResponse, commit: Commit) -> OffsetCommitRespo
             OffsetCommitResponseTopic(
                 name=topic.name,
                 topic_id=topic.topic_id,
-                partitions=[answer(topic, each.partition_index) for each in topic.partitions],
+                partitions=[answer(topic, partition.partition_index) for partition in topic.partitions],
             )
             for topic in commit.request.topics
         ],

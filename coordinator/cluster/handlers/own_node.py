@@ -45,10 +45,13 @@ def _own_configs(frame: bytes, name: str) -> DescribeConfigsResponse | None:
     """Clients send DescribeConfigs to the broker that it is about, and only what is about that one."""
     header, body_start = decode_request_header(frame)
     request = DescribeConfigsRequest.decode(frame, header.api_version, body_start, False)
-    if not all(each.resource_type in BROKER_RESOURCES and each.resource_name == name for each in request.resources):
+    if not all(
+        resource.resource_type in BROKER_RESOURCES and resource.resource_name == name for resource in request.resources
+    ):
         return None
     return DescribeConfigsResponse(
         results=[
-            DescribeConfigsResult(resource_type=each.resource_type, resource_name=name) for each in request.resources
+            DescribeConfigsResult(resource_type=resource.resource_type, resource_name=name)
+            for resource in request.resources
         ]
     )

@@ -62,7 +62,9 @@ class _Piece:
         if "?" not in text:
             self.find = lambda name, start, end: name.find(text, start, end)
             return
-        search = re.compile("".join("." if each == "?" else re.escape(each) for each in text), re.DOTALL).search
+        search = re.compile(
+            "".join("." if character == "?" else re.escape(character) for character in text), re.DOTALL
+        ).search
 
         def find(name: str, start: int, end: int) -> int:
             found = search(name, start, end)

@@ -87,15 +87,15 @@ class ProducePipeline:
         self._flush_is_due = False
         self._before_sending()
         by_broker: dict[int, list[Waiting]] = {}
-        for each in self._ready.values():
-            leader = self._brokers.leader_of(each.topic, each.partition)
+        for waiting in self._ready.values():
+            leader = self._brokers.leader_of(waiting.topic, waiting.partition)
             if leader is None:
                 self._refresh()
             elif self._in_flight.get(leader, 0) < IN_FLIGHT_MAX:
-                by_broker.setdefault(leader, []).append(each)
+                by_broker.setdefault(leader, []).append(waiting)
         for broker_id, batches in by_broker.items():
-            for each in batches:
-                del self._ready[each.topic, each.partition]
+            for batch in batches:
+                del self._ready[batch.topic, batch.partition]
             self._in_flight[broker_id] = self._in_flight.get(broker_id, 0) + 1
             task = self._loop.create_task(self._send(broker_id, batches))
             self._connecting.add(task)
@@ -107,14 +107,18 @@ class ProducePipeline:
             response = await connection.request(_request(batches), VERSION_MAX)
         except BrokerError as problem:
             self._sent(broker_id)
-            for each in batches:
-                self._try_again(each, str(problem))
+            for batch in batches:
+                self._try_again(batch, str(problem))
             return
         self._sent(broker_id)
-        answers = {(topic.name, each.index): each for topic in response.responses for each in topic.partition_responses}
-        for each in batches:
-            if self._is_wanted(each):
-                self._answer(each, answers.get((each.topic, each.partition)))
+        answers = {
+            (topic.name, partition_response.index): partition_response
+            for topic in response.responses
+            for partition_response in topic.partition_responses
+        }
+        for batch in batches:
+            if self._is_wanted(batch):
+                self._answer(batch, answers.get((batch.topic, batch.partition)))
 
     def _sent(self, broker_id: int) -> None:
         self._in_flight[broker_id] -= 1
@@ -166,17 +170,21 @@ class ProducePipeline:
             self._refreshing = self._loop.create_task(self._refreshed())
 
     async def _refreshed(self) -> None:
-        unknown = [each for each in self._ready.values() if self._brokers.leader_of(each.topic, each.partition) is None]
+        unknown = [
+            waiting
+            for waiting in self._ready.values()
+            if self._brokers.leader_of(waiting.topic, waiting.partition) is None
+        ]
         problem = "the cluster names no leader"
         try:
-            await self._brokers.refresh({each.topic for each in unknown})
+            await self._brokers.refresh({waiting.topic for waiting in unknown})
         except BrokerError as failure:
             problem = str(failure)
         self._refreshing = None
-        for each in unknown:
-            has_leader = self._brokers.leader_of(each.topic, each.partition) is not None
-            if not has_leader and self._ready.pop((each.topic, each.partition), None) is not None:
-                self._try_again(each, problem)
+        for waiting in unknown:
+            has_leader = self._brokers.leader_of(waiting.topic, waiting.partition) is not None
+            if not has_leader and self._ready.pop((waiting.topic, waiting.partition), None) is not None:
+                self._try_again(waiting, problem)
         if self._ready and not self._flush_is_due:
             self._flush_is_due = True
             self._loop.call_soon(self._flush)
@@ -184,8 +192,8 @@ class ProducePipeline:
 
 def _request(batches: Sequence[Waiting]) -> ProduceRequest:
     by_topic: dict[str, list[Any]] = {}
-    for each in batches:
-        by_topic.setdefault(each.topic, []).append(PartitionProduceData(index=each.partition, records=each.batch))
+    for batch in batches:
+        by_topic.setdefault(batch.topic, []).append(PartitionProduceData(index=batch.partition, records=batch.batch))
     return ProduceRequest(
         acks=ALL_IN_SYNC,
         timeout_ms=REPLICATION_TIMEOUT_MS,

@@ -194,9 +194,9 @@ class ClusterStore:
             if renewed is not None:
                 yield from self._groups.begin(renewed, fence_record(renewed.producer_id, self._owner), at_ms)
                 self._identity = renewed
-        for each in stored:
-            assert isinstance(each, StoredBatch) and each.producer is None, "committed offsets are in the cluster"
-            yield from self._groups.append(each.records, at_ms)
+        for batch in stored:
+            assert isinstance(batch, StoredBatch) and batch.producer is None, "committed offsets are in the cluster"
+            yield from self._groups.append(batch.records, at_ms)
         self._appended((perf_counter() - began) * 1000)
 
     def _take_over(self) -> Steps[None]:

@@ -100,7 +100,7 @@ async def _partition_counts(brokers: Brokers, names: list[str]) -> dict[str, int
     return {
         topic.name or "": len(topic.partitions)
         for topic in response.topics
-        if topic.error_code == ErrorCode.NONE and all(each.leader_id >= 0 for each in topic.partitions)
+        if topic.error_code == ErrorCode.NONE and all(partition.leader_id >= 0 for partition in topic.partitions)
     }
 
 
@@ -128,12 +128,12 @@ async def _create(brokers: Brokers, topics: list[LogTopic], partition_count: int
         timeout_ms=CREATE_TIMEOUT_MS,
     )
     response = await _controller_request(brokers, request, CREATE_TOPICS_VERSION_MAX)
-    for each in response.topics:
-        error = ErrorCode(each.error_code)
+    for topic in response.topics:
+        error = ErrorCode(topic.error_code)
         if error not in (ErrorCode.NONE, ErrorCode.TOPIC_ALREADY_EXISTS):
-            raise TopicError(f"cannot create {each.name}: {each.error_message or error.name}")
+            raise TopicError(f"cannot create {topic.name}: {topic.error_message or error.name}")
         if error is ErrorCode.NONE:
-            logger.info("topic created", topic=each.name, partitions=partition_count, replication=replication_factor)
+            logger.info("topic created", topic=topic.name, partitions=partition_count, replication=replication_factor)
 
 
 async def _controller_request(brokers: Brokers, request: Any, version_max: int) -> Any:
@@ -153,11 +153,11 @@ async def _configs(brokers: Brokers, names: list[str]) -> dict[str, dict[str, st
     ]
     response = await connection.request(DescribeConfigsRequest(resources=resources), DESCRIBE_CONFIGS_VERSION_MAX)
     found = {}
-    for each in response.results:
-        if each.error_code != ErrorCode.NONE:
-            reason = each.error_message or ErrorCode(each.error_code).name
-            raise TopicError(f"cannot read the settings of {each.resource_name}: {reason}")
-        found[each.resource_name] = {config.name: config.value or "" for config in each.configs}
+    for result in response.results:
+        if result.error_code != ErrorCode.NONE:
+            reason = result.error_message or ErrorCode(result.error_code).name
+            raise TopicError(f"cannot read the settings of {result.resource_name}: {reason}")
+        found[result.resource_name] = {config.name: config.value or "" for config in result.configs}
     return found
 
 

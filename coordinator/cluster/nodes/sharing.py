@@ -39,7 +39,7 @@ def share_out(claims: Mapping[str, Claim], partition_count: int) -> dict[str, As
 def _without_duplicates(claims: Mapping[str, Claim]) -> dict[str, Claim]:
     """The claims by node id, one of each."""
     first: dict[int, str] = {}
-    for member_id, claim in sorted(claims.items(), key=lambda each: (each[1].started_ms, each[0])):
+    for member_id, claim in sorted(claims.items(), key=lambda node: (node[1].started_ms, node[0])):
         first.setdefault(claim.node.node_id, member_id)
     return {first[node_id]: claims[first[node_id]] for node_id in sorted(first)}
 

@@ -204,12 +204,12 @@ def _find_coordinator(
     if request.version < KEYS_VERSION:
         found = [(request.keys[0], response)]
     else:
-        found = [(each.key, each) for each in response.coordinators]
+        found = [(coordinator.key, coordinator) for coordinator in response.coordinators]
     for start in range(0, len(found), ASKED_AT_ONCE):
         portion = [
-            (key, each)
-            for key, each in found[start : start + ASKED_AT_ONCE]
-            if each.error_code in (NONE, ErrorCode.COORDINATOR_NOT_AVAILABLE)
+            (key, find_coordinator_response)
+            for key, find_coordinator_response in found[start : start + ASKED_AT_ONCE]
+            if find_coordinator_response.error_code in (NONE, ErrorCode.COORDINATOR_NOT_AVAILABLE)
         ]
         owners: list[Owner] = [None] * len(portion)
         if request.key_type == GROUP:

@@ -42,7 +42,7 @@ class Upstreams:
     def some_broker(self, broker_ids: Collection[int]) -> int | None:
         """One of these brokers, each in its turn: one that was reached when it was last tried, if there is one."""
         since = self._loop.time() - AVOIDED_SECONDS
-        reached = [each for each in broker_ids if self._failed_at.get(each, since) <= since]
+        reached = [broker_id for broker_id in broker_ids if self._failed_at.get(broker_id, since) <= since]
         candidates = reached or list(broker_ids)
         self._turn += 1
         return candidates[self._turn % len(candidates)] if candidates else None

@@ -105,8 +105,8 @@ def _write_transaction(permission: Permission) -> Probe:
 def _described_groups(names: Sequence[str]) -> Probe:
     def read(response: Any) -> dict[Permission, bool]:
         return {
-            Permission(AclOperation.DESCRIBE, ResourceType.GROUP, each.key): _is_allowed(each.error_code)
-            for each in response.coordinators
+            Permission(AclOperation.DESCRIBE, ResourceType.GROUP, coordinator.key): _is_allowed(coordinator.error_code)
+            for coordinator in response.coordinators
         }
 
     return Probe(FindCoordinatorRequest(coordinator_keys=names), 4, read)

@@ -156,10 +156,10 @@ class RightsQuestions:
         """All that the request needs, if anything of it is not known: the rest may expire before the answers come."""
         known = self._rights.decisions(call.principal, call.client_host)
         needed = [
-            Permission(each.operation, each.resource_type, name)
-            for each in route.requirements
-            if each.names is not None
-            for name in each.names(request, call.api_version)
+            Permission(requirement.operation, requirement.resource_type, name)
+            for requirement in route.requirements
+            if requirement.names is not None
+            for name in requirement.names(request, call.api_version)
             if isinstance(name, str)
         ]
         is_known = all((question_of(operation, kind), name) in known for operation, kind, name in needed)
@@ -261,11 +261,11 @@ def _bounded(permissions: Iterable[Permission]) -> list[Permission]:
     """As many of them as are asked about."""
     asked: list[Permission] = []
     names_bytes = 0
-    for each in islice(permissions, NAMES_MAX):
-        names_bytes += len(each.name)
+    for permission in islice(permissions, NAMES_MAX):
+        names_bytes += len(permission.name)
         if names_bytes > NAMES_BYTES_MAX:
             break
-        asked.append(each)
+        asked.append(permission)
     return asked
 
 

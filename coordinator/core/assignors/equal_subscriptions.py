@@ -43,7 +43,7 @@ class _EqualShares:
         A member keeps its lowest partition numbers, of any topic.
         """
         for member_id in hash_map_order(self._owned):
-            owned = [each for each in self._owned[member_id] if self._racks.matches(member_id, each)]
+            owned = [tp for tp in self._owned[member_id] if self._racks.matches(member_id, tp)]
             owned.sort(key=_by_number)
             if len(owned) < self._quota:
                 self._hungry.append(member_id)
@@ -60,7 +60,7 @@ class _EqualShares:
     def unassigned(self) -> list[Partition]:
         """The partitions without an owner. If members have racks, those with the fewest members nearby come first."""
         kept = set(chain.from_iterable(self.taken.values()))
-        partitions = [each for each in self._partitions if each not in kept]
+        partitions = [partition for partition in self._partitions if partition not in kept]
         return sorted(partitions, key=self._racks.members_near) if self._racks.known else partitions
 
     def assign_within_racks(self, partitions: Sequence[Partition]) -> list[Partition]:

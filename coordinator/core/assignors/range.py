@@ -41,7 +41,9 @@ class _Shares:
         self.taken: dict[str, list[int]] = {}
         self._left = dict.fromkeys(range(topic.partition_count))
         self._quota, self._extras = divmod(topic.partition_count, len(subscribers))
-        self._racks = {each: racks[each] for each in subscribers if each in racks} if racks else {}
+        self._racks = (
+            {subscriber: racks[subscriber] for subscriber in subscribers if subscriber in racks} if racks else {}
+        )
         self._replica_racks = [topic.racks_of(partition) for partition in self._left] if self._racks else []
         self.racks_decide = racks_decide(self._racks.values(), self._replica_racks)
 
@@ -74,7 +76,7 @@ class _Shares:
         for member_id in self.subscribers:
             if not self._left:
                 return
-            fit = self._left if may_take is None else (each for each in self._left if may_take(member_id, each))
+            fit = self._left if may_take is None else (count for count in self._left if may_take(member_id, count))
             partitions = list(islice(fit, self.room(member_id)))
             if partitions:
                 self.assign(member_id, partitions)

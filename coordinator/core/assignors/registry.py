@@ -30,5 +30,5 @@ STICKY: Final = Assignor("sticky", RebalanceProtocol.EAGER, sticky.assign)
 COOPERATIVE_STICKY: Final = Assignor("cooperative-sticky", RebalanceProtocol.COOPERATIVE, cooperative_sticky.assign)
 
 ASSIGNORS: Final[Mapping[str, Assignor]] = MappingProxyType(
-    {each.name: each for each in (RANGE, ROUND_ROBIN, STICKY, COOPERATIVE_STICKY)}
+    {assignor.name: assignor for assignor in (RANGE, ROUND_ROBIN, STICKY, COOPERATIVE_STICKY)}
 )

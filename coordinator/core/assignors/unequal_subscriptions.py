@@ -43,7 +43,7 @@ def assign_balanced(
     if racks.decide:
         unassigned = search.assign_near(unassigned)
     search.assign(unassigned)
-    search.even_out([each for each in partitions if not search.is_at_home(each)])
+    search.even_out([partition for partition in partitions if not search.is_at_home(partition)])
     search.even_out(partitions)
     search.bring_home(partitions)
     return {member_id: list(partitions) for member_id, partitions in search.taken.items()}
@@ -123,7 +123,9 @@ class _Search:
         left = []
         for partition in partitions:
             subscribers = self._loads.subscribers_ascending(partition[0])
-            member_id = next((each for each in subscribers if self._racks.matches(each, partition)), None)
+            member_id = next(
+                (subscriber for subscriber in subscribers if self._racks.matches(subscriber, partition)), None
+            )
             if member_id is None:
                 left.append(partition)
             else:
@@ -175,13 +177,13 @@ class _Search:
         """The partition to move: one that comes home with it, otherwise one not at home, otherwise `partition`."""
         home = self._claims.owner
         wanted = self._loads.subscriptions[member_id]
-        candidates = [each for each in self.taken[self._owner[partition]] if each[0] in wanted]
-        for each in candidates:
-            if home.get(each) == member_id:
-                return each
+        candidates = [tp for tp in self.taken[self._owner[partition]] if tp[0] in wanted]
+        for candidate in candidates:
+            if home.get(candidate) == member_id:
+                return candidate
         if not self.is_at_home(partition):
             return partition
-        return next((each for each in candidates if not self.is_at_home(each)), partition)
+        return next((candidate for candidate in candidates if not self.is_at_home(candidate)), partition)
 
     def _move(self, partition: Partition, member_id: str) -> None:
         former = self._owner[partition]

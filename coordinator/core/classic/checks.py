@@ -39,7 +39,7 @@ def derived_fields(group: ClassicGroup) -> Iterator[DerivedField]:
     """The fields that follow from others."""
     members = group.members.values()
     names = Counter(name for member in members for name in {protocol.name for protocol in member.protocols})
-    holders = {each.group_instance_id: each.member_id for each in members if each.group_instance_id is not None}
+    holders = {member.group_instance_id: member.member_id for member in members if member.group_instance_id is not None}
     waiting = sum(member.awaiting_join is not None for member in members)
     yield DerivedField("static members", group.static_members, holders)
     yield DerivedField("protocols", group.protocol_support, dict(names))

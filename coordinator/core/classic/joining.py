@@ -138,7 +138,9 @@ def _join_as(group: ClassicGroup, holder: Member, request: InstanceTaken) -> Joi
         member_id=NO_MEMBER_ID,
         group_instance_id=request.group_instance_id,
         protocol_type=group.protocol_type or "",
-        protocols=[JoinGroupRequestProtocol(name=each.name, metadata=each.metadata) for each in holder.protocols],
+        protocols=[
+            JoinGroupRequestProtocol(name=protocol.name, metadata=protocol.metadata) for protocol in holder.protocols
+        ],
         reason=request.reason,
     )
 

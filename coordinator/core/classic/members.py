@@ -87,7 +87,7 @@ def sync(group: Group[ClassicGroup] | None, request: SyncGroupRequest, context: 
     synced = _synced(classic, request, context, context.request_id)
     if request.member_id != classic.leader:
         return Decision((synced,))
-    return _assign(classic, synced, {each.member_id: each.assignment for each in request.assignments})
+    return _assign(classic, synced, {assignment.member_id: assignment.assignment for assignment in request.assignments})
 
 
 def _synced(
@@ -235,7 +235,9 @@ def leave(group: Group[ClassicGroup] | None, request: LeaveGroupRequest, context
     if context.api_version < LEAVE_BATCH_VERSION:
         response = LeaveGroupResponse(error_code=leaving.answers[0].error_code)
     decision = replying(context, response)
-    return Decision(tuple(events), (*replies, *decision.replies), tuple(SessionEnded(each) for each in leaving.gone))
+    return Decision(
+        tuple(events), (*replies, *decision.replies), tuple(SessionEnded(member_id) for member_id in leaving.gone)
+    )
 
 
 def _departure(group: ClassicGroup, member_id: str, reason: str, context: OperationContext) -> Event:

@@ -52,7 +52,7 @@ def is_another_subscription(
     What it says that it owns (KIP-429), and since which generation (KIP-792), is history. Metadata that is no
     subscription is another one if any byte of it is.
     """
-    if [each.name for each in before] != [each.name for each in after]:
+    if [protocol.name for protocol in before] != [name.name for name in after]:
         return True
     return any(
         old.metadata != new.metadata

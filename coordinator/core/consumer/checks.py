@@ -27,7 +27,7 @@ def derived_fields(group: ConsumerGroup) -> Iterator[DerivedField]:
     subscribed = Counter(member.metadata.pattern for member in members if member.metadata.pattern)
     votes = Counter(member.metadata.server_assignor for member in members if member.metadata.server_assignor)
     matched = Counter(topic for resolved in group.patterns.values() for topic in resolved.topics)
-    holders = {each.group_instance_id: each.member_id for each in members if each.group_instance_id is not None}
+    holders = {member.group_instance_id: member.member_id for member in members if member.group_instance_id is not None}
     owned = Counter(
         (topic_id, partition)
         for member in members
@@ -51,9 +51,9 @@ def derived_fields(group: ConsumerGroup) -> Iterator[DerivedField]:
     yield DerivedField("classic members", group.classic_count, sum(member.is_classic for member in members))
     supported = Counter(
         name
-        for each in members
-        if each.metadata.classic is not None
-        for name in {protocol.name for protocol in each.metadata.classic.protocols}
+        for member in members
+        if member.metadata.classic is not None
+        for name in {protocol.name for protocol in member.metadata.classic.protocols}
     )
     yield DerivedField("protocols of classic members", group.classic_protocols, dict(supported))
     timed = {member_id for member_id, _ in group.deadlines.by_key}

@@ -119,7 +119,7 @@ def _updated_metadata(
     request: JoinGroupRequest, context: OperationContext, subscription: Subscription, before: MemberMetadata
 ) -> MemberMetadata:
     timeout_ms = rebalance_timeout_ms(request, context)
-    protocols = tuple(ClassicProtocol(each.name, each.metadata) for each in request.protocols)
+    protocols = tuple(ClassicProtocol(protocol.name, protocol.metadata) for protocol in request.protocols)
     return msgspec.structs.replace(
         before,
         client_id=context.client_id,
@@ -149,9 +149,9 @@ def _join_and_downgrade(
     current = step.decide(keeps_target=True)
     assert not isinstance(current, Rejection), "a member of the classic protocol has no regular expression"
     members = {
-        each.member_id: (each.metadata, group.target(each.member_id))
-        for each in group.members.values()
-        if each.member_id not in (holder.member_id, member_id)
+        member.member_id: (member.metadata, group.target(member.member_id))
+        for member in group.members.values()
+        if member.member_id not in (holder.member_id, member_id)
     }
     members[member_id] = step.metadata, group.target(holder.member_id)
     reason = None

@@ -123,7 +123,7 @@ def _classic_member(member_id: str, metadata: MemberMetadata, assignment: bytes)
         client_host=metadata.client_host,
         session_timeout_ms=metadata.classic.session_timeout_ms,
         rebalance_timeout_ms=metadata.rebalance_timeout_ms,
-        protocols=tuple(Protocol(each.name, each.metadata) for each in metadata.classic.protocols),
+        protocols=tuple(Protocol(protocol.name, protocol.metadata) for protocol in metadata.classic.protocols),
         assignment=assignment,
         is_new=False,
     )

@@ -59,7 +59,7 @@ def _forgotten(event: PatternForgotten, group: Group[Any], events: Events) -> li
 
 
 def _resolved(event: PatternsResolved, group: Group[Any], events: Events) -> list[StoredRecord]:
-    return [records.pattern_record(event.group_id, pattern, each) for pattern, each in event.resolved.items()]
+    return [records.pattern_record(event.group_id, pattern, resolved) for pattern, resolved in event.resolved.items()]
 
 
 def _epoch(event: GroupEpochBumped, group: Group[Any] | None, events: Events) -> list[StoredRecord]:

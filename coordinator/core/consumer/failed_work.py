@@ -55,7 +55,7 @@ def largest_pattern(topics: Mapping[str, tuple[str, ...]]) -> str:
     """The regular expression with most topics, in words."""
     if not topics:
         return "The topics of the regular expressions"
-    pattern = max(topics, key=lambda each: len(topics[each]))
+    pattern = max(topics, key=lambda pattern: len(topics[pattern]))
     return f"The {len(topics[pattern])} topics of the regular expression {printable(pattern[:PATTERN_SHOWN_MAX])}"
 
 

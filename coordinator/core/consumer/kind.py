@@ -78,7 +78,7 @@ EVENTS: Final = KindEvents(
     rebalance_counted={GroupEpochBumped: lambda event: event.cause in COUNTED_CAUSES},
     members_removed={
         ConsumerMemberRemoved: lambda event: (event.cause,),
-        GroupDowngraded: lambda event: [each.cause for each in event.departed],
+        GroupDowngraded: lambda event: [departed.cause for departed in event.departed],
     },
     logged={PatternResolutionFailed: log_failed_work, TargetComputationFailed: log_failed_work},
 )

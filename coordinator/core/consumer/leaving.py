@@ -99,12 +99,16 @@ def remove(group: ConsumerGroup, departures: Sequence[Departure], context: Opera
     """
     if not departures:
         return NOTHING
-    if is_to_downgrade(group, [each.member for each in departures], len(group.members) - len(departures), context):
+    if is_to_downgrade(
+        group, [departure.member for departure in departures], len(group.members) - len(departures), context
+    ):
         return _downgrade(group, departures, context)
-    gone = [each.member.metadata for each in departures]
+    gone = [departure.member.metadata for departure in departures]
     after = changed_subscriptions(group, gone, ())
-    events: list[Event] = [_removed(group, each, context) for each in departures]
-    forgotten = dict.fromkeys(each.pattern for each in gone if each.pattern and each.pattern not in after.by_pattern)
+    events: list[Event] = [_removed(group, departure, context) for departure in departures]
+    forgotten = dict.fromkeys(
+        metadata.pattern for metadata in gone if metadata.pattern and metadata.pattern not in after.by_pattern
+    )
     events += (
         PatternForgotten(
             group_id=group.group_id, at_ms=context.wall_ms, pattern=pattern, was_resolved=pattern in group.patterns
@@ -124,14 +128,14 @@ def remove(group: ConsumerGroup, departures: Sequence[Departure], context: Opera
         topics_version=version,
     )
     events.append(bumped)
-    ended = tuple(SessionEnded(each.member.member_id) for each in departures)
+    ended = tuple(SessionEnded(departure.member.member_id) for departure in departures)
     weight = len(departures) + sum(map(len, after.named.lost)) // NAMES_PER_OPERATION
     return Decision(tuple(events), effects=ended, weight=weight)
 
 
 def _downgrade(group: ConsumerGroup, departures: Sequence[Departure], context: OperationContext) -> Decision:
     """What is left is a classic group, which rebalances."""
-    departed = {each.member.member_id: each for each in departures}
+    departed = {departure.member.member_id: departure for departure in departures}
     left = {
         member_id: (member.metadata, group.target(member_id))
         for member_id, member in group.members.items()
@@ -146,7 +150,7 @@ def _downgrade(group: ConsumerGroup, departures: Sequence[Departure], context: O
         first.member.group_instance_id,
         first.reason,
     )
-    removed = tuple(_removed(group, each, context) for each in departures)
+    removed = tuple(_removed(group, departure, context) for departure in departures)
     event = downgraded(group.group_id, group.epoch, left, reason, context, removed)
     return Decision((event,), effects=(*map(SessionEnded, departed), *sessions_of_classic(left)))
 

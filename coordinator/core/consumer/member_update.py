@@ -351,7 +351,7 @@ class MemberUpdate:
             targets = {**targets, self._member_id: self._target}
         members[self._member_id] = self.metadata
         patterns = group.patterns
-        forgotten = {each.pattern for each in self.events if isinstance(each, PatternForgotten)}
+        forgotten = {event.pattern for event in self.events if isinstance(event, PatternForgotten)}
         if forgotten:
             patterns = {pattern: each for pattern, each in patterns.items() if pattern not in forgotten}
         if is_homogeneous is None:

@@ -63,7 +63,7 @@ def patterns_to_resolve(
         return ()
     if is_paused(group.failed_resolution, context):
         return ()
-    last_ms = max((each.timestamp_ms for each in group.patterns.values()), default=None)
+    last_ms = max((pattern.timestamp_ms for pattern in group.patterns.values()), default=None)
     # A clock that was set back delays no resolution.
     age_ms = None if last_ms is None else context.wall_ms - last_ms
     if age_ms is not None and 0 <= age_ms <= RESOLVED_APART_MS:

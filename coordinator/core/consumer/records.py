@@ -85,7 +85,7 @@ def member_record(group_id: str, member_id: str, metadata: MemberMetadata) -> St
 
 
 def _classic_metadata(classic: ClassicMetadata) -> ClassicMemberMetadata:
-    protocols = [ClassicProtocol(name=each.name, metadata=each.metadata) for each in classic.protocols]
+    protocols = [ClassicProtocol(name=protocol.name, metadata=protocol.metadata) for protocol in classic.protocols]
     return ClassicMemberMetadata(session_timeout_ms=classic.session_timeout_ms, supported_protocols=protocols)
 
 
@@ -170,14 +170,14 @@ def added_member_records(group_id: str, member: ConsumerMember, target: TopicPar
 def records_of_state(group: ConsumerGroup) -> list[StoredRecord]:
     """The records of the current state; a load of them restores it, but for deadlines."""
     group_id = group.group_id
-    records = [member_record(group_id, each.member_id, each.metadata) for each in group.members.values()]
+    records = [member_record(group_id, member.member_id, member.metadata) for member in group.members.values()]
     records += (pattern_record(group_id, pattern, resolved) for pattern, resolved in group.patterns.items())
     records.append(epoch_record(group_id, group.epoch, group.metadata_hash))
     if group.has_partition_metadata:
         records.append(partition_metadata_record(group_id))
     records += targets_records(group_id, group.targets)
     records.append(target_epoch_record(group_id, group.target_epoch, group.target_computed_ms))
-    records += (current_record_of(group_id, each.member_id, each.current) for each in group.members.values())
+    records += (current_record_of(group_id, member.member_id, member.current) for member in group.members.values())
     return records
 
 

@@ -126,7 +126,10 @@ def _set_member(group: ConsumerGroup, key: ConsumerGroupMemberMetadataKey, value
         if classic is None
         else ClassicMetadata(
             classic.session_timeout_ms,
-            tuple(ClassicProtocol(each.name, each.metadata) for each in classic.supported_protocols),
+            tuple(
+                ClassicProtocol(supported_protocol.name, supported_protocol.metadata)
+                for supported_protocol in classic.supported_protocols
+            ),
         ),
     )
     group.update_metadata(_member(group, key.member_id), metadata)
@@ -164,7 +167,9 @@ def _set_target(group: ConsumerGroup, key: ConsumerGroupTargetAssignmentMemberKe
     target: dict[bytes, tuple[int, ...]] = {}
     for topic in stored.topic_partitions:
         target[topic.topic_id] = (*target.get(topic.topic_id, ()), *topic.partitions)
-    group.targets[key.member_id] = {topic_id: tuple(sorted(each)) for topic_id, each in target.items() if each}
+    group.targets[key.member_id] = {
+        topic_id: tuple(sorted(partitions)) for topic_id, partitions in target.items() if partitions
+    }
 
 
 def _remove_target(group: ConsumerGroup, key: ConsumerGroupTargetAssignmentMemberKey) -> None:
@@ -184,7 +189,7 @@ def _set_current(group: ConsumerGroup, key: ConsumerGroupCurrentMemberAssignment
 
 
 def _state_of(number: int) -> MemberState:
-    known = {each.value for each in MemberState}
+    known = {member_state.value for member_state in MemberState}
     return MemberState(number) if number in known else MemberState.UNKNOWN
 
 

@@ -52,12 +52,12 @@ def changed_subscriptions(
     `patterns` are regular expressions that were resolved now; None: forgotten. Those that nobody subscribes to any more
     count no longer.
     """
-    named = group.named_topics.after([each.topics for each in gone], [each.topics for each in come])
+    named = group.named_topics.after([metadata.topics for metadata in gone], [metadata.topics for metadata in come])
     by_pattern = _changed(group.pattern_subscribers, _patterns(gone), _patterns(come))
     changes = dict(patterns or {})
-    for each in gone:
-        if each.pattern and each.pattern not in by_pattern:
-            changes.setdefault(each.pattern, None)
+    for metadata in gone:
+        if metadata.pattern and metadata.pattern not in by_pattern:
+            changes.setdefault(metadata.pattern, None)
     old = [group.patterns[pattern].topics for pattern in changes if pattern in group.patterns]
     new = [resolved.topics for resolved in changes.values() if resolved is not None]
     pattern_topics = _changed(group.pattern_topics, old, new)
@@ -65,7 +65,7 @@ def changed_subscriptions(
 
 
 def _patterns(members: Collection[MemberMetadata]) -> list[tuple[str, ...]]:
-    return [(each.pattern,) for each in members if each.pattern]
+    return [(member.pattern,) for member in members if member.pattern]
 
 
 def _changed(counts: Mapping[str, int], gone: list[tuple[str, ...]], come: list[tuple[str, ...]]) -> Mapping[str, int]:

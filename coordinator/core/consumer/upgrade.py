@@ -100,7 +100,7 @@ def _metadata_of(member: Member, subscription: bytes, topics: Topics) -> MemberM
     read = read_subscription(subscription, topics)
     if read is None:
         return None
-    protocols = tuple(ClassicProtocol(each.name, each.metadata) for each in member.protocols)
+    protocols = tuple(ClassicProtocol(protocol.name, protocol.metadata) for protocol in member.protocols)
     return MemberMetadata(
         client_id=member.client_id,
         client_host=member.client_host,

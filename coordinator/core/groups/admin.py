@@ -55,9 +55,9 @@ def list_groups(groups: Mapping[str, Group[Any]], request: ListGroupsRequest, co
     states = {state.strip(JAVA_WHITESPACE).lower() for state in request.states_filter}
     types = {kind.lower() for kind in request.types_filter}
     listed = [
-        each
-        for each in map(_listed, groups.values())
-        if (not states or each.group_state.lower() in states) and (not types or each.group_type.lower() in types)
+        group
+        for group in map(_listed, groups.values())
+        if (not states or group.group_state.lower() in states) and (not types or group.group_type.lower() in types)
     ]
     return replying(context, ListGroupsResponse(groups=listed))
 

@@ -107,7 +107,7 @@ def results_of_work() -> Iterator[Operation]:
 
 
 OPERATIONS: Final[dict[str, Operation]] = {
-    each.name: each
-    for each in (*[each for each in globals().values() if isinstance(each, Operation)], *results_of_work())
+    operation.name: operation
+    for operation in (*[each for each in globals().values() if isinstance(each, Operation)], *results_of_work())
 }
 """Operation name → operation."""

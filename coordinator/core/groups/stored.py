@@ -86,10 +86,12 @@ EVENT_RECORDS: Final[dict[type, EventRecords]] = {
 } | {event: records for kind in KINDS.values() for event, records in kind.records.of_events.items()}
 """Class of event → its records; other events are not stored. This table alone says what is stored."""
 
-RECORD_MAKERS: Final[dict[type, RecordMaker]] = {event: each.make for event, each in EVENT_RECORDS.items()}
+RECORD_MAKERS: Final[dict[type, RecordMaker]] = {
+    event: event_record.make for event, event_record in EVENT_RECORDS.items()
+}
 
 RECORD_TYPES: Final[dict[int, tuple[str, RecordType]]] = {
-    each.key_type: (kind.name, each) for kind in KINDS.values() for each in kind.records.types
+    type_.key_type: (kind.name, type_) for kind in KINDS.values() for type_ in kind.records.types
 }
 """Type of key → the kind of group that is stored in such records, and how they are replayed."""
 

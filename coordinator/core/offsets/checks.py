@@ -87,9 +87,9 @@ def check_delete(group: Group[Any] | None, request: OffsetDeleteRequest, context
             name=topic.name,
             partitions=[
                 OffsetDeleteResponsePartition(
-                    partition_index=each.partition_index, error_code=ErrorCode.GROUP_SUBSCRIBED_TO_TOPIC
+                    partition_index=partition.partition_index, error_code=ErrorCode.GROUP_SUBSCRIBED_TO_TOPIC
                 )
-                for each in topic.partitions
+                for partition in topic.partitions
             ],
         )
         for topic in request.topics

@@ -93,7 +93,7 @@ def forget(
         at_ms=at_ms,
         cause=cause,
         partitions=forgotten,
-        offsets=tuple(-1 if each is None else each.offset for each in committed),
+        offsets=tuple(-1 if committed_offset is None else committed_offset.offset for committed_offset in committed),
         requested_by=requested_by,
     )
     return (deleted,)

@@ -62,13 +62,15 @@ class Filter(msgspec.Struct, frozen=True):
             InvalidPattern: the pattern is too complex for the length of a transactional id.
         """
         found = []
-        for each in transactions:
-            if self._matches(each, now_ms) and (self.pattern is None or self.pattern.matches(each.transactional_id)):
+        for transaction in transactions:
+            if self._matches(transaction, now_ms) and (
+                self.pattern is None or self.pattern.matches(transaction.transactional_id)
+            ):
                 found.append(
                     Listed(
-                        transactional_id=each.transactional_id,
-                        producer_id=each.producer_id,
-                        transaction_state=each.state.kafka_name,
+                        transactional_id=transaction.transactional_id,
+                        producer_id=transaction.producer_id,
+                        transaction_state=transaction.state.kafka_name,
                     )
                 )
             yield

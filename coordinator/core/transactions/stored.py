@@ -106,9 +106,9 @@ def load_transaction(transactional_id: str, value: TransactionLogValue, step_ms:
         value.transaction_timeout_ms,
         TransactionState(value.transaction_status),
         frozenset(
-            TopicPartition(each.topic, partition)
-            for each in value.transaction_partitions or ()
-            for partition in each.partition_ids
+            TopicPartition(transaction_partition.topic, partition)
+            for transaction_partition in value.transaction_partitions or ()
+            for partition in transaction_partition.partition_ids
         ),
         moved_by(value.transaction_last_update_timestamp_ms, -step_ms),
         moved_by(value.transaction_start_timestamp_ms, -step_ms),

@@ -43,14 +43,14 @@ class Claim(msgspec.Struct, frozen=True, kw_only=True, tag=True, tag_field="clai
 
 def seen(*events: int | None) -> Evidence:
     """The evidence of a claim that these events state."""
-    return Evidence(Known.SEEN, tuple(each for each in events if each is not None))
+    return Evidence(Known.SEEN, tuple(event for event in events if event is not None))
 
 
 def derived(*events: int | None) -> Evidence:
     """The evidence of a claim that follows from these events."""
-    return Evidence(Known.DERIVED, tuple(each for each in events if each is not None))
+    return Evidence(Known.DERIVED, tuple(event for event in events if event is not None))
 
 
 def unknown(*events: int | None) -> Evidence:
     """The evidence that there is of what is not known."""
-    return Evidence(Known.UNKNOWN, tuple(each for each in events if each is not None))
+    return Evidence(Known.UNKNOWN, tuple(event for event in events if event is not None))

@@ -64,7 +64,11 @@ def _loaded(history: FoldedGroup, event: schema.GroupLoaded) -> None:
             if generation is not kept:
                 generation.take_back(event.void_from_seq)
         # Who was refused a place in a group that never was asks for it again.
-        void = [each for each in history.rejected if each.seq >= event.void_from_seq and each.error in NO_PLACE]
+        void = [
+            rejected
+            for rejected in history.rejected
+            if rejected.seq >= event.void_from_seq and rejected.error in NO_PLACE
+        ]
         for rejection in void:
             history.rejected.remove(rejection)
     history.pending_changes = Changes()
@@ -76,14 +80,14 @@ def _loaded(history: FoldedGroup, event: schema.GroupLoaded) -> None:
 
 def _take_back_replacements(history: FoldedGroup, event: schema.GroupLoaded, void_from_seq: int) -> None:
     """Static members have the ids again that they had: their partitions go back to these."""
-    loaded = {each.member.member_id: each.member for each in event.members}
+    loaded = {member.member.member_id: member.member for member in event.members}
     replaced = list(history.pending_changes.replaced)
     for generation in history.generations:
         replaced += [*generation.changes.replaced, *generation.replaced_while_stable]
-    for each in sorted(replaced, key=lambda each: each.seq, reverse=True):
-        old = loaded.get(each.old_member_id)
-        if each.seq >= void_from_seq and old is not None:
-            history.owners.replaced(each.member.member_id, old)
+    for replacement in sorted(replaced, key=lambda replacement: replacement.seq, reverse=True):
+        old = loaded.get(replacement.old_member_id)
+        if replacement.seq >= void_from_seq and old is not None:
+            history.owners.replaced(replacement.member.member_id, old)
 
 
 def _snapshot(history: FoldedGroup, event: schema.GroupSnapshot) -> None:
@@ -133,11 +137,13 @@ def _inherit(history: FoldedGroup, event: WholeGroup, members: list[MemberSnapsh
     generation.outcome, generation.ended_ms, generation.has_gap = Outcome.STABLE, event.time_ms, True
     generation.protocol_type, generation.protocol_name = event.protocol_type, event.protocol_name
     generation.leader, generation.member_count = event.leader, len(members)
-    for each in members:
-        part = generation.part_of(each.member)
-        part.is_assigned, part.partitions = True, each.partitions
-        part.unnamed_partitions = each.unnamed_partitions
-    generation.partitions = sum(sum(map(len, each.partitions.values())) + each.unnamed_partitions for each in members)
+    for member in members:
+        part = generation.part_of(member.member)
+        part.is_assigned, part.partitions = True, member.partitions
+        part.unnamed_partitions = member.unnamed_partitions
+    generation.partitions = sum(
+        sum(map(len, member.partitions.values())) + member.unnamed_partitions for member in members
+    )
     history.owners.take()  # what changed until then is told of no generation
     history.ended.append(generation)
 

@@ -75,7 +75,7 @@ def _keeps_what_it_owns(history: FoldedGroup, member: KnownMember) -> bool:
     """
     stable, claiming = history.latest_stable, history.owners.claiming
     names = [] if stable is None else [stable.protocol_name, *member.protocols]
-    return bool(names) and all(is_cooperative(each) or each in claiming for each in names)
+    return bool(names) and all(is_cooperative(name) or name in claiming for name in names)
 
 
 def _note_join(history: FoldedGroup, member: MemberRef, join_ms: int | None, at_ms: int) -> None:
@@ -189,7 +189,7 @@ def _timeout_ms(history: FoldedGroup, removed: KnownMember | None, cause: Cause)
     own_ms = None if removed is None else removed.timeout_ms(cause)
     if own_ms is None or cause not in CAME_TOO_LATE or history.group_type in OF_EPOCHS:
         return own_ms
-    return max([own_ms, *(each.rebalance_timeout_ms or own_ms for each in history.members.values())])
+    return max([own_ms, *(member.rebalance_timeout_ms or own_ms for member in history.members.values())])
 
 
 def _replaced(history: FoldedGroup, event: schema.StaticMemberReplaced) -> None:

@@ -27,10 +27,10 @@ def _rebalance_started(history: FoldedGroup, event: schema.RebalanceStarted) -> 
     is_epoch = history.group_type in OF_EPOCHS
     generation = history.begin_generation(event, event.generation_id + (not is_epoch))
     changes, history.pending_changes = history.pending_changes, Changes()
-    earlier = [each for each in changes.replaced if each.at_ms < event.time_ms]
+    earlier = [replacement for replacement in changes.replaced if replacement.at_ms < event.time_ms]
     if previous is not None and previous.outcome is Outcome.STABLE:
         previous.replaced_while_stable += earlier
-        changes.replaced = [each for each in changes.replaced if each.at_ms >= event.time_ms]
+        changes.replaced = [replacement for replacement in changes.replaced if replacement.at_ms >= event.time_ms]
     generation.changes = changes
     awaiting = history.awaiting
     if awaiting is not None and event.generation_id - awaiting.generation_id > EPOCHS_AWAITED_MAX:

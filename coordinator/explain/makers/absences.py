@@ -46,8 +46,12 @@ class _Leaders:
 
     def __init__(self, history: GroupHistory) -> None:
         self._history = history
-        self._takeovers = [each for each in history.coordinator_events if isinstance(each, LeadershipTaken)]
-        self._has_several = len({each.node_id for each in history.coordinator_events}) > 1
+        self._takeovers = [
+            coordinator_event
+            for coordinator_event in history.coordinator_events
+            if isinstance(coordinator_event, LeadershipTaken)
+        ]
+        self._has_several = len({coordinator_event.node_id for coordinator_event in history.coordinator_events}) > 1
         self._last: Sign | None = None
         """The last sign of the leader, among the events about itself."""
         self._stopped_ms: int | None = None
@@ -87,9 +91,9 @@ class _Leaders:
 
     def _paused(self, event: CoordinatorPaused) -> CoordinatorAway:
         meanwhile = (
-            each.node_id
-            for each in self._takeovers
-            if each.node_id != event.node_id and event.from_ms <= each.time_ms <= event.time_ms
+            takeover.node_id
+            for takeover in self._takeovers
+            if takeover.node_id != event.node_id and event.from_ms <= takeover.time_ms <= event.time_ms
         )
         return CoordinatorAway(
             kind=AbsenceKind.PAUSED,
@@ -104,8 +108,8 @@ class _Leaders:
 
     def _sign_before(self, event: CoordinatorEvent) -> Sign | None:
         """The last sign of the leader before, among the events about itself and those of the group."""
-        known = [each for each in (self._last, self._history.signs.get(start_key(event))) if each is not None]
-        return max(known, key=lambda each: each.at_ms, default=None)
+        known = [sign for sign in (self._last, self._history.signs.get(start_key(event))) if sign is not None]
+        return max(known, key=lambda said: said.at_ms, default=None)
 
     def _led(self, event: LeadershipTaken) -> Iterator[CoordinatorAway]:
         before = self._sign_before(event)
@@ -154,16 +158,16 @@ def absence_claims(context: Context) -> Iterator[CoordinatorAway]:
             heard_ms = removal.last_heard_ms or _start_of_session(history, removal)
             from_ms = min(from_ms, from_ms if heard_ms is None else heard_ms)
     until_ms = generation.ended_ms or history.last_ms or from_ms
-    yield from (each for each in absences(history) if from_ms <= each.at_ms <= until_ms)
+    yield from (absence for absence in absences(history) if from_ms <= absence.at_ms <= until_ms)
 
 
 def unheard_since_start(context: Context) -> Iterator[UnheardSinceStart]:
     """Whose sessions began again with a start of the coordinator, and ended without a sign of them."""
-    for each in context.generation.changes.removed:
-        if each.cause is Cause.SESSION_EXPIRED:
-            start_ms = _start_of_session(context.history, each)
+    for removal in context.generation.changes.removed:
+        if removal.cause is Cause.SESSION_EXPIRED:
+            start_ms = _start_of_session(context.history, removal)
             if start_ms is not None:
-                yield UnheardSinceStart(member=each.member, start_ms=start_ms, evidence=derived(each.seq))
+                yield UnheardSinceStart(member=removal.member, start_ms=start_ms, evidence=derived(removal.seq))
 
 
 def _start_of_session(history: GroupHistory, removal: Removal) -> int | None:
@@ -175,7 +179,11 @@ def _start_of_session(history: GroupHistory, removal: Removal) -> int | None:
         return None
     joined_ms = removal.last_joined_ms or 0
     earliest_ms = removal.at_ms - 2 * (removal.session_timeout_ms or 0)
-    starts = (each.time_ms for each in history.coordinator_events if isinstance(each, STARTS))
+    starts = (
+        coordinator_event.time_ms
+        for coordinator_event in history.coordinator_events
+        if isinstance(coordinator_event, STARTS)
+    )
     start_ms = max((at_ms for at_ms in starts if earliest_ms <= at_ms <= removal.at_ms), default=None)
     if start_ms is None or start_ms < max(removal.loaded_ms or start_ms, joined_ms):
         return None  # its session began again with a load after that, as the disk was full

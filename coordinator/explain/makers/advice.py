@@ -40,17 +40,17 @@ def advice_claims(context: Context, claims: Sequence[Claim]) -> list[Advice]:
     `claims` are those about the rebalance: each advice refers to some of them.
     """
     found: dict[object, Advice] = {}
-    for each in _all(context, claims):
-        like = msgspec.structs.replace(each, because=(), member=None)
+    for advice in _all(context, claims):
+        like = msgspec.structs.replace(advice, because=(), member=None)
         known = found.get(like)
-        found[like] = each if known is None else _together(known, each)
-    in_order = sorted(found.values(), key=lambda each: _ORDER[each.kind])
+        found[like] = advice if known is None else _together(known, advice)
+    in_order = sorted(found.values(), key=lambda advice: _ORDER[advice.kind])
     return in_order[:ADVICE_MAX]
 
 
 def _together(known: Advice, another: Advice) -> Advice:
     """The same advice about two members."""
-    more = tuple(each for each in another.because if each not in known.because)
+    more = tuple(claim for claim in another.because if claim not in known.because)
     return msgspec.structs.replace(known, because=(*known.because, *more), member=None)
 
 
@@ -100,7 +100,7 @@ def _for_removal(removal: Removal, context: Context, because: list[Claim]) -> Ad
         above_ms = _outlasting_ms(removal, again.time_ms)
         return _advice(kind, because, member=member, above_ms=above_ms, is_epoch=context.generation.is_epoch)
     if removal.cause is Cause.SESSION_EXPIRED and removal.may_be_closed:
-        back = next((each for each in because if isinstance(each, Back)), None)
+        back = next((claim for claim in because if isinstance(claim, Back)), None)
         # In a consumer group a new process takes the place of one that left for a moment, and of no other.
         takes_place = not removal.gives_no_reason or removal.left_ms is not None
         if back is not None and takes_place and _has_room(back, context) and not _was_refused(removal, back, context):
@@ -139,8 +139,8 @@ def _for_removal(removal: Removal, context: Context, because: list[Claim]) -> Ad
 
 def _has_room(back: Back, context: Context) -> bool:
     """Whether the new process of a static member would have been let in while it had its place."""
-    joined = (each for each in joined_from(context.history, context.generation) if each.at_ms == back.back_ms)
-    return not any(each.fills_group for each in joined if each.member.member_id == back.new_member.member_id)
+    joined = (joining for joining in joined_from(context.history, context.generation) if joining.at_ms == back.back_ms)
+    return not any(joining.fills_group for joining in joined if joining.member.member_id == back.new_member.member_id)
 
 
 def _kept_place_ms(removal: Removal, back: Back, context: Context) -> int | None:
@@ -161,10 +161,10 @@ def _kept_place_ms(removal: Removal, back: Back, context: Context) -> int | None
 def _was_refused(removal: Removal, back: Back, context: Context) -> bool:
     """Whether its client asked to join before it did, and was refused: no session timeout changes that."""
     return any(
-        identity(each.member) in (identity(removal.member), (removal.member.client_id, removal.member.client_host))
-        and each.api in JOINS
-        and removal.stopped_ms <= each.time_ms <= back.back_ms
-        for each in context.history.rejected
+        identity(rejected.member) in (identity(removal.member), (removal.member.client_id, removal.member.client_host))
+        and rejected.api in JOINS
+        and removal.stopped_ms <= rejected.time_ms <= back.back_ms
+        for rejected in context.history.rejected
     )
 
 
@@ -228,13 +228,19 @@ def _is_about_restarts(context: Context) -> bool:
     """
     generation = context.generation
     removed, joined = generation.changes.removed, generation.changes.joined
-    left = Counter(identity(each.member) for each in removed if each.cause is Cause.MEMBER_LEFT)
-    came = Counter(identity(each.member) for each in joined)
-    others = {each.cause for each in generation.triggers} - {Cause.MEMBER_LEFT, Cause.NEW_MEMBER}
-    if not left or left != came or len(removed) != left.total() or others or any(each.fills_group for each in joined):
+    left = Counter(identity(removal.member) for removal in removed if removal.cause is Cause.MEMBER_LEFT)
+    came = Counter(identity(joining.member) for joining in joined)
+    others = {trigger.cause for trigger in generation.triggers} - {Cause.MEMBER_LEFT, Cause.NEW_MEMBER}
+    if (
+        not left
+        or left != came
+        or len(removed) != left.total()
+        or others
+        or any(joining.fills_group for joining in joined)
+    ):
         return False
-    last_ms = {identity(each.member): each.at_ms for each in joined}
-    return all(last_ms[identity(each.member)] >= each.at_ms for each in removed)
+    last_ms = {identity(joining.member): joining.at_ms for joining in joined}
+    return all(last_ms[identity(removal.member)] >= removal.at_ms for removal in removed)
 
 
 _BY_CAUSE: Final = {
@@ -257,11 +263,11 @@ def _for_causes(claims: Sequence[Claim]) -> Iterator[Advice]:
 def _for_topics(context: Context, claims: Sequence[Claim]) -> Iterator[Advice]:
     """Where some members of several changed the topics that they subscribe to, and not all of them alike."""
     generation = context.generation
-    changes = {(each.came, each.went) for each in generation.changes.resubscribed}
+    changes = {(resubscription.came, resubscription.went) for resubscription in generation.changes.resubscribed}
     is_about_topics = any(came or went for came, went in changes)
     alike = len(changes) == 1 and len(generation.changes.resubscribed) == len(generation.members)
     if generation.cause is Cause.METADATA_CHANGED and is_about_topics and len(generation.members) > 1 and not alike:
-        yield _advice(Try.SAME_TOPICS, [each for each in claims if isinstance(each, Resubscribed)])
+        yield _advice(Try.SAME_TOPICS, [claim for claim in claims if isinstance(claim, Resubscribed)])
 
 
 def _for_delays(context: Context, claims: Sequence[Claim]) -> Iterator[Advice]:
@@ -273,7 +279,7 @@ def _for_delays(context: Context, claims: Sequence[Claim]) -> Iterator[Advice]:
             case HeldUp() if claim.held_up_ms >= SLOW_REJOIN_MS and not generation.late_members:
                 joins_in_poll = all_are([claim.member], JOIN_IN_POLL)
                 yield _advice(Try.JOINED_LATE, [claim], member=claim.member, joins_in_poll=joins_in_poll)
-            case PendingIds() if not any(each.is_unheard for each in generation.changes.removed):
+            case PendingIds() if not any(removal.is_unheard for removal in generation.changes.removed):
                 yield _advice(Try.PENDING_IDS, [claim])
 
 
@@ -284,7 +290,7 @@ def _for_moves(context: Context, claims: Sequence[Claim]) -> Iterator[Advice]:
         return  # the server's assignors move partitions one by one
     members = [part.member for part in generation.members.values()]
     name = generation.protocol_name
-    found = [each for each in claims if isinstance(each, Moved)]
+    found = [claim for claim in claims if isinstance(claim, Moved)]
     if generation.moved_needlessly:
         other = sticky(members, name) if name in EAGER_ASSIGNORS - {"sticky"} else None
         if other is None:
@@ -294,14 +300,14 @@ def _for_moves(context: Context, claims: Sequence[Claim]) -> Iterator[Advice]:
     elif name in EAGER_ASSIGNORS and _stopped_for_nothing(context):
         other = cooperative(members, name)
         if other is not None:
-            stopped = [each for each in claims if isinstance(each, Unowned)]
+            stopped = [claim for claim in claims if isinstance(claim, Unowned)]
             yield _advice(Try.COOPERATIVE_ASSIGNOR, [*found, *stopped], change=other)
 
 
 def _stopped_for_nothing(context: Context) -> bool:
     generation, previous = context.generation, context.previous
     # A process that had ended gave nothing up for the rebalance, and when it stopped is not known.
-    stopped_ms = max((each.ms for each in generation.absences if not each.is_unsure), default=0)
+    stopped_ms = max((absence.ms for absence in generation.absences if not absence.is_unsure), default=0)
     return (
         previous is not None
         and bool(previous.partitions)

@@ -120,7 +120,7 @@ def _all_triggers(generation: Generation) -> list[Trigger]:
     for replaced in changes.replaced:
         trigger = Trigger(replaced.cause, replaced.member, replaced.reason, replaced.at_ms)
         found.setdefault((trigger.cause, _id_of(trigger)), trigger)
-    return sorted(found.values(), key=lambda each: each.at_ms)
+    return sorted(found.values(), key=lambda said: said.at_ms)
 
 
 def _claim_of(trigger: Trigger, context: Context) -> Claim:

@@ -25,28 +25,35 @@ class Context:
 
     @cached_property
     def _removals(self) -> dict[str, Removal]:
-        return {each.member.member_id: each for each in self.generation.changes.removed}
+        return {removal.member.member_id: removal for removal in self.generation.changes.removed}
 
     @cached_property
     def _joins(self) -> dict[str, Joining]:
-        return {each.member.member_id: each for each in self.generation.changes.joined}
+        return {joining.member.member_id: joining for joining in self.generation.changes.joined}
 
     @cached_property
     def _resubscriptions(self) -> dict[str, Resubscription]:
-        return {each.member.member_id: each for each in self.generation.changes.resubscribed}
+        return {
+            resubscription.member.member_id: resubscription for resubscription in self.generation.changes.resubscribed
+        }
 
     @cached_property
     def _replacements(self) -> dict[str, Replacement]:
-        return {each.member.member_id: each for each in self.generation.changes.replaced}
+        return {replacement.member.member_id: replacement for replacement in self.generation.changes.replaced}
 
     @cached_property
     def came_again(self) -> dict[str, RequestRejected]:
         """Member id → the first heartbeat of a removed member after its removal."""
         found: dict[str, RequestRejected] = {}
-        for each in self.history.rejected:
-            leaves = each.api == "ConsumerGroupHeartbeat" and (each.request_generation_id or 0) < 0
-            if each.error == "UNKNOWN_MEMBER_ID" and each.api in HEARTBEATS and not each.injected and not leaves:
-                found.setdefault(each.member.member_id, each)
+        for rejected in self.history.rejected:
+            leaves = rejected.api == "ConsumerGroupHeartbeat" and (rejected.request_generation_id or 0) < 0
+            if (
+                rejected.error == "UNKNOWN_MEMBER_ID"
+                and rejected.api in HEARTBEATS
+                and not rejected.injected
+                and not leaves
+            ):
+                found.setdefault(rejected.member.member_id, rejected)
         return found
 
     def again(self, removal: Removal) -> RequestRejected | None:
@@ -72,8 +79,12 @@ class Context:
         since_ms = removal.last_heard_ms
         if since_ms is None:
             return None
-        theirs = (each for each in self.history.rejected if each.member.member_id == removal.member.member_id)
-        return next((each for each in theirs if since_ms < each.time_ms <= removal.at_ms and not each.injected), None)
+        theirs = (
+            rejected for rejected in self.history.rejected if rejected.member.member_id == removal.member.member_id
+        )
+        return next(
+            (their for their in theirs if since_ms < their.time_ms <= removal.at_ms and not their.injected), None
+        )
 
     def may_be_refused(self, removal: Removal) -> bool:
         """Whether a connection that is not known may have brought requests of a removed member, and they were refused.
@@ -84,8 +95,8 @@ class Context:
             return False
         client = removal.member.client_id, removal.member.client_host
         return any(
-            each.time_ms <= removal.at_ms and (each.client_id, each.client_host) == client
-            for each in self.history.denials
+            denial.time_ms <= removal.at_ms and (denial.client_id, denial.client_host) == client
+            for denial in self.history.denials
         )
 
     def was_refused_to_join(self, removal: Removal) -> bool:
@@ -93,8 +104,10 @@ class Context:
         since_ms = removal.last_joined_ms or 0
         who = identity(removal.member), (removal.member.client_id, removal.member.client_host)
         return any(
-            each.api == "JoinGroup" and since_ms <= each.time_ms <= removal.at_ms and identity(each.member) in who
-            for each in self.history.rejected
+            rejected.api == "JoinGroup"
+            and since_ms <= rejected.time_ms <= removal.at_ms
+            and identity(rejected.member) in who
+            for rejected in self.history.rejected
         )
 
     def removal_of(self, trigger: Trigger) -> Removal:
@@ -106,13 +119,13 @@ class Context:
         """Of a trigger that an earlier rebalance had, too, which did not become stable."""
         if trigger.member is None:
             return None
-        for each in reversed(self.history.generations):
-            if each.first_seq >= self.generation.first_seq:
+        for generation in reversed(self.history.generations):
+            if generation.first_seq >= self.generation.first_seq:
                 continue
-            for removal in each.changes.removed:
+            for removal in generation.changes.removed:
                 if removal.member.member_id == trigger.member.member_id and removal.cause is trigger.cause:
                     return removal
-            if each.outcome is Outcome.STABLE:
+            if generation.outcome is Outcome.STABLE:
                 return None
         return None
 

@@ -44,15 +44,15 @@ def course_claims(context: Context) -> Iterator[Claim]:
 
 def _join_delays(context: Context) -> Iterator[Claim]:
     generation = context.generation
-    late = [each for each in generation.late_members if each.cause is Cause.REBALANCE_TIMEOUT]
+    late = [late_member for late_member in generation.late_members if late_member.cause is Cause.REBALANCE_TIMEOUT]
     # When its other members joined again is not seen of a group of another Kafka.
     held = None if context.history.is_observed else generation.held_up()
     if late:
         yield NeverRejoined(
-            members=tuple(each.member for each in late),
-            limit_ms=max((each.rebalance_timeout_ms or 0 for each in late), default=0) or None,
+            members=tuple(removal.member for removal in late),
+            limit_ms=max((removal.rebalance_timeout_ms or 0 for removal in late), default=0) or None,
             others_waited=any(part.join_ms is not None for part in generation.members.values()),
-            evidence=seen(*(each.seq for each in late)),
+            evidence=seen(*(removal.seq for removal in late)),
         )
     elif held is not None and held[1] >= HOLD_UP_MS:
         yield HeldUp(member=held[0], held_up_ms=held[1], evidence=derived(generation.first_seq, generation.last_seq))
@@ -63,8 +63,10 @@ def _join_delays(context: Context) -> Iterator[Claim]:
 
 def _never_joined(context: Context) -> tuple[str, ...]:
     """The member ids with which nobody tried to join: others were refused, as the group was full."""
-    refused = {each.member.member_id for each in context.history.rejected if each.api == "JoinGroup"}
-    return tuple(each for each in context.generation.pending_members if each not in refused)
+    refused = {rejected.member.member_id for rejected in context.history.rejected if rejected.api == "JoinGroup"}
+    return tuple(
+        pending_member for pending_member in context.generation.pending_members if pending_member not in refused
+    )
 
 
 def _waited_for_more(generation: Generation) -> bool:
@@ -75,9 +77,11 @@ def _waited_for_more(generation: Generation) -> bool:
 
 
 def _sync_delays(generation: Generation) -> Iterator[Claim]:
-    late = [each for each in generation.late_members if each.cause is Cause.SYNC_TIMEOUT]
+    late = [late_member for late_member in generation.late_members if late_member.cause is Cause.SYNC_TIMEOUT]
     if late:
-        yield NeverSynced(members=tuple(each.member for each in late), evidence=seen(*(each.seq for each in late)))
+        yield NeverSynced(
+            members=tuple(removal.member for removal in late), evidence=seen(*(removal.seq for removal in late))
+        )
     if generation.slowest_sync is not None and generation.slowest_sync[1] >= HOLD_UP_MS:
         slowest, sync_ms = generation.slowest_sync
         is_leader = slowest.member_id == generation.leader

@@ -56,7 +56,7 @@ def _cut_short(context: Context) -> Claim:
     generation = context.generation
     if not generation.is_void:
         return CutShort(at_ms=generation.ended_ms, evidence=seen(generation.last_seq))
-    later = next((each for each in context.history.loads if each.seq > generation.last_seq), None)
+    later = next((load for load in context.history.loads if load.seq > generation.last_seq), None)
     return CutShort(
         at_ms=None if later is None else later.time_ms,
         is_void=True,
@@ -71,14 +71,14 @@ def _in_progress(context: Context) -> Claim:
     if (
         history.is_observed
         and not generation.protocol.joins_again
-        and not any(each.is_assigned for each in generation.members.values())
+        and not any(member.is_assigned for member in generation.members.values())
     ):
         return EndUnknown(evidence=unknown(generation.last_seq))  # lines do not tell what members hold
     joins_again = generation.protocol.joins_again
     if not joins_again or has_started or history.last_ms is None or history.is_observed:
         return InProgress(is_epoch=generation.is_epoch, has_started=has_started or joins_again, evidence=evidence)
-    came = {each for each, part in generation.members.items() if part.join_ms is not None}
-    missing = tuple(each.member for each in history.members.values() if each.member.member_id not in came)
+    came = {member_id for member_id, part in generation.members.items() if part.join_ms is not None}
+    missing = tuple(member.member for member in history.members.values() if member.member.member_id not in came)
     return InProgress(waits_for=missing, evidence=evidence)
 
 
@@ -105,14 +105,14 @@ def _restarted_with_other_topics(context: Context) -> Iterator[CameBackWithOther
     if not replaced:
         return
     owned = {topic for part in generation.members.values() for topic in part.partitions}
-    for each in replaced:
-        now, before = each.subscribed_topics, each.old_subscribed_topics
+    for replacement in replaced:
+        now, before = replacement.subscribed_topics, replacement.old_subscribed_topics
         if now and before and set(now) != set(before):
             yield CameBackWithOtherTopics(
-                member=each.member,
-                at_ms=each.at_ms,
+                member=replacement.member,
+                at_ms=replacement.at_ms,
                 topics_before=before,
                 topics_now=now,
                 unowned=tuple(sorted(set(now) - set(before) - owned)),
-                evidence=seen(each.seq),
+                evidence=seen(replacement.seq),
             )

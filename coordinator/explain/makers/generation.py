@@ -82,7 +82,11 @@ def members_named(generation: Generation) -> Iterator[MemberRef]:
     yield from (part.member for part in generation.members.values())
     changes = generation.changes
     named = [generation.member] if generation.member is not None else []
-    for member in (*(each.member for each in changes.removed), *(each.member for each in changes.replaced), *named):
+    for member in (
+        *(removal.member for removal in changes.removed),
+        *(replacement.member for replacement in changes.replaced),
+        *named,
+    ):
         if member.member_id not in seen:
             seen.add(member.member_id)
             yield member

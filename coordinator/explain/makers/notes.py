@@ -38,23 +38,32 @@ def note_claims(history: GroupHistory) -> list[NoteClaim]:
     """All of a history, in the order of their times."""
     is_epoch = history.group_type == CONSUMER
     found: list[NoteClaim] = [
-        *(_place_taken(each) for each in _replaced_without_rebalance(history)),
-        *(OffsetsSet(at_ms=each.time_ms, event=each, evidence=seen(each.seq)) for each in history.resets),
-        *(OffsetsGone(at_ms=each.time_ms, event=each, evidence=seen(each.seq)) for each in history.deletions),
+        *(_place_taken(replacement) for replacement in _replaced_without_rebalance(history)),
+        *(OffsetsSet(at_ms=reset.time_ms, event=reset, evidence=seen(reset.seq)) for reset in history.resets),
         *(
-            Refusal(at_ms=each.time_ms, event=each, is_epoch=is_epoch, evidence=seen(each.seq))
-            for each in history.rejected
+            OffsetsGone(at_ms=deletion.time_ms, event=deletion, evidence=seen(deletion.seq))
+            for deletion in history.deletions
         ),
-        *(_loaded(history, each) for each in history.loads),
+        *(
+            Refusal(at_ms=rejected.time_ms, event=rejected, is_epoch=is_epoch, evidence=seen(rejected.seq))
+            for rejected in history.rejected
+        ),
+        *(_loaded(history, load) for load in history.loads),
         *(
             GroupConverted(
-                at_ms=each.time_ms, group_type=each.group_type, members=len(each.members), evidence=seen(each.seq)
+                at_ms=conversion.time_ms,
+                group_type=conversion.group_type,
+                members=len(conversion.members),
+                evidence=seen(conversion.seq),
             )
-            for each in history.conversions
+            for conversion in history.conversions
         ),
-        *(GroupGone(at_ms=each.time_ms, event=each, evidence=seen(each.seq)) for each in history.removals),
+        *(GroupGone(at_ms=removal.time_ms, event=removal, evidence=seen(removal.seq)) for removal in history.removals),
         *absences(history),
-        *(AtTheCluster(at_ms=each.time_ms, event=each, evidence=SEEN) for each in history.held),
+        *(
+            AtTheCluster(at_ms=group_held_by_cluster.time_ms, event=group_held_by_cluster, evidence=SEEN)
+            for group_held_by_cluster in history.held
+        ),
     ]
     return sorted(found, key=lambda note: note.at_ms)
 

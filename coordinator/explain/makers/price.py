@@ -65,9 +65,9 @@ def unowned(context: Context) -> Iterator[Claim]:
         return
     since: list[Absence] = []
     earlier: list[Absence] = []
-    for each in generation.absences:
+    for absence in generation.absences:
         # What the generation before revoked, for this one to assign, is part of the same cooperative rebalance.
-        (since if each.is_revoked or each.stopped_ms >= generation.disturbed_ms else earlier).append(each)
+        (since if absence.is_revoked or absence.stopped_ms >= generation.disturbed_ms else earlier).append(absence)
     # When members of another Kafka's classic group gave up what they had for the rebalance is not seen.
     if since and not (generation.protocol.joins_again and context.history.is_observed):
         yield _unowned_since(context, since)
@@ -80,16 +80,21 @@ def _is_at_least(history: GroupHistory, absences: list[Absence]) -> bool:
 
     What stopped while it was away is known by the first request after that, if not by the want of any.
     """
-    if any(each.is_unsure for each in absences):
+    if any(absence.is_unsure for absence in absences):
         return True
     away = [
-        (each.from_ms if isinstance(each, CoordinatorPaused) else each.time_ms, _back_ms(each))
-        for each in history.coordinator_events
-        if isinstance(each, (CoordinatorPaused, *STARTS))
+        (
+            coordinator_event.from_ms
+            if isinstance(coordinator_event, CoordinatorPaused)
+            else coordinator_event.time_ms,
+            _back_ms(coordinator_event),
+        )
+        for coordinator_event in history.coordinator_events
+        if isinstance(coordinator_event, (CoordinatorPaused, *STARTS))
     ]
-    away += [(each.time_ms, each.time_ms) for each in history.loads]
+    away += [(load.time_ms, load.time_ms) for load in history.loads]
     return any(
-        from_ms <= each.stopped_ms <= until_ms + COMES_BACK_MS for each in absences for from_ms, until_ms in away
+        from_ms <= absence.stopped_ms <= until_ms + COMES_BACK_MS for absence in absences for from_ms, until_ms in away
     )
 
 
@@ -99,13 +104,13 @@ def _back_ms(event: CoordinatorEvent) -> int:
 
 def _unowned_since(context: Context, absences: list[Absence]) -> Unowned:
     generation = context.generation
-    longest = max(absences, key=lambda each: each.ms)
+    longest = max(absences, key=lambda absence: absence.ms)
     return Unowned(
-        partitions=sum(each.partitions for each in absences),
+        partitions=sum(absence.partitions for absence in absences),
         of=generation.partitions_in_all or 0,
         from_ms=longest.stopped_ms,
         to_ms=longest.assigned_ms,
-        shortest_ms=min(each.ms for each in absences),
+        shortest_ms=min(absence.ms for absence in absences),
         rebalances=generation.tries,
         is_at_least=_is_at_least(context.history, absences),
         evidence=derived(generation.first_seq, generation.last_seq),
@@ -114,18 +119,18 @@ def _unowned_since(context: Context, absences: list[Absence]) -> Unowned:
 
 def _unowned_before(context: Context, absences: list[Absence]) -> Unowned:
     generation = context.generation
-    longest = max(absences, key=lambda each: each.ms)
+    longest = max(absences, key=lambda absence: absence.ms)
     began_ms = generation.disturbed_ms
     return Unowned(
-        partitions=sum(each.partitions for each in absences),
+        partitions=sum(absence.partitions for absence in absences),
         of=generation.partitions_in_all or 0,
         from_ms=longest.stopped_ms,
         to_ms=longest.assigned_ms,
-        shortest_ms=min(each.ms for each in absences),
+        shortest_ms=min(absence.ms for absence in absences),
         rebalances=generation.tries,
-        owners=tuple({each.member.member_id: each.member for each in absences}.values()),
-        before_ms=max(min(began_ms, each.assigned_ms) - each.stopped_ms for each in absences),
-        after_ms=max(each.assigned_ms - max(began_ms, each.stopped_ms) for each in absences),
+        owners=tuple({absence.member.member_id: absence.member for absence in absences}.values()),
+        before_ms=max(min(began_ms, absence.assigned_ms) - absence.stopped_ms for absence in absences),
+        after_ms=max(absence.assigned_ms - max(began_ms, absence.stopped_ms) for absence in absences),
         several=len(absences) > 1,
         is_at_least=_is_at_least(context.history, absences),
         evidence=derived(generation.first_seq, generation.last_seq),

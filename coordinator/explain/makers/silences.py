@@ -28,13 +28,13 @@ from coordinator.explain.makers.context import Context
 def silence_claims(context: Context) -> Iterator[Claim]:
     """What is known beside the silence itself: pauses, connections, and who is back."""
     removals = context.generation.changes.removed
-    for each in removals:
-        if each.coordinator_paused_ms and not each.is_unheard:
+    for removal in removals:
+        if removal.coordinator_paused_ms and not removal.is_unheard:
             yield StoodStill(
-                member=each.member,
-                paused_ms=each.coordinator_paused_ms,
-                silent_ms=each.silent_ms or 0,
-                evidence=seen(each.seq),
+                member=removal.member,
+                paused_ms=removal.coordinator_paused_ms,
+                silent_ms=removal.silent_ms or 0,
+                evidence=seen(removal.seq),
             )
     yield from _connections(context, removals)
     yield from _came_again(context, removals)
@@ -43,19 +43,19 @@ def silence_claims(context: Context) -> Iterator[Claim]:
 
 def _connections(context: Context, removals: list[Removal]) -> Iterator[Claim]:
     is_streams = runs_streams(context.generation, context.previous)
-    closed = [each for each in removals if each.is_disconnected]
-    in_order = [each for each in closed if each.may_be_closed or is_streams]
+    closed = [removal for removal in removals if removal.is_disconnected]
+    in_order = [removal for removal in closed if removal.may_be_closed or is_streams]
     closer = Closer.KAFKA_STREAMS if is_streams else Closer.STATIC
-    lives = {id(each) for each in closed if context.again(each) is not None}
-    yield from (_closed(each, None, lives=id(each) in lives) for each in closed if each not in in_order)
-    yield from (_closed(each, closer, lives=id(each) in lives) for each in in_order)
-    expired = [each for each in removals if _is_unexplained(each)]
-    for each in expired:
-        if each.may_be_closed and not each.is_disconnected and context.again(each) is None:
-            yield MayBeClosed(member=each.member, evidence=derived(each.seq))
-    for each in expired:
-        if each.connection_open:
-            yield ConnectionOpen(member=each.member, evidence=seen(each.seq))
+    lives = {id(removal) for removal in closed if context.again(removal) is not None}
+    yield from (_closed(removal, None, lives=id(removal) in lives) for removal in closed if removal not in in_order)
+    yield from (_closed(removal, closer, lives=id(removal) in lives) for removal in in_order)
+    expired = [removal for removal in removals if _is_unexplained(removal)]
+    for removal in expired:
+        if removal.may_be_closed and not removal.is_disconnected and context.again(removal) is None:
+            yield MayBeClosed(member=removal.member, evidence=derived(removal.seq))
+    for removal in expired:
+        if removal.connection_open:
+            yield ConnectionOpen(member=removal.member, evidence=seen(removal.seq))
 
 
 def _is_unexplained(removal: Removal) -> bool:
@@ -64,16 +64,16 @@ def _is_unexplained(removal: Removal) -> bool:
 
 
 def _came_again(context: Context, removals: list[Removal]) -> Iterator[CameAgain]:
-    for each in removals:
-        again = context.again(each)
-        if again is not None and each.cause is not Cause.MEMBER_LEFT:
-            heard_ms = each.last_heard_ms
+    for removal in removals:
+        again = context.again(removal)
+        if again is not None and removal.cause is not Cause.MEMBER_LEFT:
+            heard_ms = removal.last_heard_ms
             yield CameAgain(
-                member=each.member,
+                member=removal.member,
                 at_ms=again.time_ms,
-                removed_ms=each.at_ms,
+                removed_ms=removal.at_ms,
                 silent_ms=None if heard_ms is None else max(0, again.time_ms - heard_ms),
-                evidence=seen(each.seq, again.seq),
+                evidence=seen(removal.seq, again.seq),
             )
 
 
@@ -111,7 +111,7 @@ def runs_streams(generation: Generation, previous: Generation | None) -> bool:
 
 def _returns(history: GroupHistory, generation: Generation) -> Iterator[Back]:
     """Which of those that were silent are back as other members."""
-    removed = [each for each in generation.changes.removed if each.cause is not Cause.MEMBER_LEFT]
+    removed = [removal for removal in generation.changes.removed if removal.cause is not Cause.MEMBER_LEFT]
     if not removed:
         return
     alone = _identities_of_one(history, generation)
@@ -120,7 +120,11 @@ def _returns(history: GroupHistory, generation: Generation) -> Iterator[Back]:
         joined.setdefault(identity(joining.member), []).append(joining)
     for removal in removed:
         who = identity(removal.member)
-        again = next((each for each in joined.get(who, ()) if _is_back(removal, each)), None) if who in alone else None
+        again = (
+            next((joining for joining in joined.get(who, ()) if _is_back(removal, joining)), None)
+            if who in alone
+            else None
+        )
         if again is not None:
             yield Back(
                 member=removal.member,
@@ -139,7 +143,7 @@ def _is_back(removal: Removal, joined: Joining) -> bool:
 
 def joined_from(history: GroupHistory, generation: Generation) -> Iterator[Joining]:
     """Who joined in this generation's rebalance, and until a client counts as another one, in the next ones."""
-    until_ms = max((each.at_ms for each in generation.changes.removed), default=0) + RETURN_MS
+    until_ms = max((removal.at_ms for removal in generation.changes.removed), default=0) + RETURN_MS
     newest_first = takewhile(lambda each: each.first_seq >= generation.first_seq, reversed(history.generations))
     for each in reversed([*newest_first]):
         if (each.started_ms or 0) > until_ms:
@@ -154,9 +158,9 @@ def _identities_of_one(history: GroupHistory, generation: Generation) -> set[tup
     known: dict[str, MemberRef] = {}
     for part in before.members.values() if before is not None else ():
         known[part.member.member_id] = part.member
-    new = {each.member.member_id for each in generation.changes.joined}
+    new = {joining.member.member_id for joining in generation.changes.joined}
     stayed = (part.member for part in generation.members.values() if part.member.member_id not in new)
-    for member in chain(stayed, (each.member for each in generation.changes.removed)):
+    for member in chain(stayed, (removal.member for removal in generation.changes.removed)):
         known[member.member_id] = member
     counts = Counter(identity(member) for member in known.values())
     return {who for who, count in counts.items() if count == 1 and who[0]}

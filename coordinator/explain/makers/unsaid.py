@@ -15,23 +15,26 @@ from coordinator.explain.makers.context import READ_AFTER_MS
 
 def left_unsaid(removals: Iterable[Removal], history: FoldedGroup) -> Iterator[LeftUnsaid]:
     """About those of these members that left without a reason."""
-    left = (each for each in removals if each.cause is Cause.MEMBER_LEFT and not each.gives_no_reason)
-    unsaid = [each for each in left if Leaving(each).is_unknown]
+    left = (removal for removal in removals if removal.cause is Cause.MEMBER_LEFT and not removal.gives_no_reason)
+    unsaid = [removal for removal in left if Leaving(removal).is_unknown]
     if len(unsaid) > 1:
-        evidence = unknown(*(each.seq for each in unsaid))
+        evidence = unknown(*(removal.seq for removal in unsaid))
         usual = _usual_seen(history) or Usual.UNKNOWN
-        yield LeftUnsaid(members=tuple(each.member for each in unsaid), usual=usual, evidence=evidence)
+        yield LeftUnsaid(members=tuple(removal.member for removal in unsaid), usual=usual, evidence=evidence)
     elif unsaid:
-        is_topic_gone = any(_takes_topics(each, unsaid[0]) for each in history.deletions)
+        is_topic_gone = any(_takes_topics(deletion, unsaid[0]) for deletion in history.deletions)
         has_nothing = unsaid[0].owned == 0 or is_topic_gone
         yield _why_unsaid(unsaid[0], _usual_seen(history), _read_late_ms(unsaid[0], history), has_nothing=has_nothing)
 
 
 def _read_late_ms(removal: Removal, history: FoldedGroup) -> int:
     """How long its LeaveGroup may have waited to be read, as the coordinator stood still."""
-    for each in reversed(history.coordinator_events):
-        if isinstance(each, CoordinatorPaused) and 0 <= removal.at_ms - each.until_ms <= READ_AFTER_MS:
-            return each.until_ms - each.from_ms
+    for coordinator_event in reversed(history.coordinator_events):
+        if (
+            isinstance(coordinator_event, CoordinatorPaused)
+            and 0 <= removal.at_ms - coordinator_event.until_ms <= READ_AFTER_MS
+        ):
+            return coordinator_event.until_ms - coordinator_event.from_ms
     return 0
 
 

@@ -16,13 +16,13 @@ def worker_claims(context: Context) -> Iterator[Claim]:
     if not workers:
         return
     evidence = seen(generation.last_seq)
-    offsets = [each.config_offset for each in workers]
+    offsets = [worker.config_offset for worker in workers]
     yield WorkersRun(
         workers=len(workers),
-        connectors=sum(len(each.connectors) for each in workers),
-        tasks=sum(len(each_of(each.tasks)) for each in workers),
+        connectors=sum(len(worker.connectors) for worker in workers),
+        tasks=sum(len(each_of(worker.tasks)) for worker in workers),
         config_offsets=(min(offsets), max(offsets)),
-        unnamed=sum(each.unnamed_tasks for each in workers),
+        unnamed=sum(worker.unnamed_tasks for worker in workers),
         evidence=evidence,
     )
     if any(part.worker_before is not None for part in parts):
@@ -35,6 +35,6 @@ def worker_claims(context: Context) -> Iterator[Claim]:
     )
     if losses:
         yield WorkersGiveUp(losses=losses, evidence=evidence)
-    delay_ms = max(each.delay_ms for each in workers)
+    delay_ms = max(worker.delay_ms for worker in workers)
     if delay_ms > 0 and generation.ended_ms is not None:
         yield WorkersWait(until_ms=generation.ended_ms + delay_ms, evidence=evidence)

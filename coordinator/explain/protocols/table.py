@@ -15,7 +15,7 @@ def _as_consumer(name: str) -> Protocol:
 
 
 PROTOCOLS: Final[dict[str, Protocol]] = {
-    each.name: each for each in (CLASSIC, CONSUMER, _as_consumer("share"), _as_consumer("streams"))
+    protocol.name: protocol for protocol in (CLASSIC, CONSUMER, _as_consumer("share"), _as_consumer("streams"))
 }
 """Type of group → its protocol. Each protocol has one line here."""
 

@@ -43,8 +43,8 @@ SAME_CAUSES_NAMED: Final = 3
 
 def why(claims: Sequence[Claim], telling: Telling) -> str:
     """The cause as a clause after "because": `billing-3 (10.0.4.7) was silent for 10.2 s, …`."""
-    changes = topic_changes([each for each in claims if isinstance(each, TopicChanged)])
-    others = [each for each in claims if not isinstance(each, TopicChanged)]
+    changes = topic_changes([claim for claim in claims if isinstance(claim, TopicChanged)])
+    others = [claim for claim in claims if not isinstance(claim, TopicChanged)]
     if not others:
         return changes or "unknown"
     (cause,) = others
@@ -253,7 +253,7 @@ def also(claims: Sequence[Claim], telling: Telling) -> Iterator[str]:
     """Other causes of one kind, in a sentence: `Also, billing-4 joined.`"""
     for _, alike in groupby(claims, key=_kind):
         few = list(alike)
-        unheard_ones = [each for each in few if isinstance(each, Unheard)]
+        unheard_ones = [claim for claim in few if isinstance(claim, Unheard)]
         if len(few) == 1:
             yield f"Also, {clause(few[0], telling)}."
         elif unheard_ones:
@@ -299,7 +299,7 @@ _SEVERAL_DID_NOT: Final = {
 
 def _several(claims: Sequence[Any], telling: Telling) -> str:
     first = claims[0]
-    members = [each.member for each in claims if getattr(each, "member", None) is not None]
+    members = [claim.member for claim in claims if getattr(claim, "member", None) is not None]
     if not members:
         return f"{clause(first, telling)} ({len(claims):,} times)"
     did = _SEVERAL.get(type(first), "caused it")
@@ -311,9 +311,9 @@ def _several(claims: Sequence[Any], telling: Telling) -> str:
 
 
 def untold(claims: Sequence[Untold], telling: Telling) -> Iterator[str]:
-    for each in claims:
-        if each.count:
-            yield f"{counted(each.count, 'further cause')} {were(each.count)} recorded without a name."
+    for claim in claims:
+        if claim.count:
+            yield f"{counted(claim.count, 'further cause')} {were(claim.count)} recorded without a name."
 
 
 def topics_changed(claims: Sequence[TopicChanged], telling: Telling) -> Iterator[str]:
@@ -322,7 +322,7 @@ def topics_changed(claims: Sequence[TopicChanged], telling: Telling) -> Iterator
 
 def topic_changes(claims: Sequence[TopicChanged]) -> str:
     """`topic orders grew from 4 to 6 partitions`; empty if no topic changed or if it is not known."""
-    parts = [_topic_change(each) for each in claims[:TOPICS_NAMED]]
+    parts = [_topic_change(claim) for claim in claims[:TOPICS_NAMED]]
     more = max(0, len(claims) - TOPICS_NAMED)
     return listed(parts + ([counted(more, "other topic") + " changed"] if more else []))
 
@@ -340,13 +340,13 @@ def _topic_change(claim: TopicChanged) -> str:
 
 
 def assignor_changed(claims: Sequence[AssignorChanged], telling: Telling) -> Iterator[str]:
-    for each in claims:
-        yield f"The assignor changed from {plain(each.before)} to {plain(each.now)}."
+    for claim in claims:
+        yield f"The assignor changed from {plain(claim.before)} to {plain(claim.now)}."
 
 
 def topics_named(names: tuple[str, ...]) -> str:
     """The first of these topics, and how many more there are."""
-    return listed([plain(each) for each in names[:TOPICS_NAMED]], more=max(0, len(names) - TOPICS_NAMED))
+    return listed([plain(name) for name in names[:TOPICS_NAMED]], more=max(0, len(names) - TOPICS_NAMED))
 
 
 # ---- members that left without a reason
@@ -354,15 +354,15 @@ def topics_named(names: tuple[str, ...]) -> str:
 
 def left_unsaid(claims: Sequence[LeftUnsaid], telling: Telling) -> Iterator[str]:
     """What can and what cannot be known of members that left without a reason."""
-    for each in claims:
-        if len(each.members) > 1:
-            if each.usual is Usual.NOT_LOGGED:
-                gave = f"What reasons {telling.names.listed(each.members)} gave is not in the log, which does not"
+    for claim in claims:
+        if len(claim.members) > 1:
+            if claim.usual is Usual.NOT_LOGGED:
+                gave = f"What reasons {telling.names.listed(claim.members)} gave is not in the log, which does not"
             else:
-                gave = f"{telling.names.listed(each.members)} gave no reason, so the protocol does not"
+                gave = f"{telling.names.listed(claim.members)} gave no reason, so the protocol does not"
             yield f"{gave} tell whether they were closed or their applications exceeded max.poll.interval.ms."
         else:
-            yield _one_left_unsaid(each, telling)
+            yield _one_left_unsaid(claim, telling)
 
 
 def _one_left_unsaid(claim: LeftUnsaid, telling: Telling) -> str:

@@ -21,29 +21,29 @@ PARTITIONS_NAMED: Final = 3
 
 
 def took(claims: Sequence[Took], telling: Telling) -> Iterator[str]:
-    for each in claims:
-        total_ms = each.join_ms + each.sync_ms
-        yield f"It took {duration(total_ms)}." if total_ms < BRIEF_MS else telling.protocol.took(each)
+    for claim in claims:
+        total_ms = claim.join_ms + claim.sync_ms
+        yield f"It took {duration(total_ms)}." if total_ms < BRIEF_MS else telling.protocol.took(claim)
 
 
 def held_up(claims: Sequence[HeldUp], telling: Telling) -> Iterator[str]:
-    for each in claims:
-        yield f"{telling.names.of(each.member)} held up the join phase for {duration(each.held_up_ms)}."
+    for claim in claims:
+        yield f"{telling.names.of(claim.member)} held up the join phase for {duration(claim.held_up_ms)}."
 
 
 def never_rejoined(claims: Sequence[NeverRejoined], telling: Telling) -> Iterator[str]:
-    for each in claims:
-        limit = f", {duration(each.limit_ms)}" if each.limit_ms and each.limit_ms > 0 else ""
-        waited = f"{',' if limit else ''} for which all others waited" if each.others_waited else ""
+    for claim in claims:
+        limit = f", {duration(claim.limit_ms)}" if claim.limit_ms and claim.limit_ms > 0 else ""
+        waited = f"{',' if limit else ''} for which all others waited" if claim.others_waited else ""
         yield (
-            f"{telling.names.listed(each.members)} never rejoined and {were(len(each.members))} removed after the"
+            f"{telling.names.listed(claim.members)} never rejoined and {were(len(claim.members))} removed after the"
             f" rebalance timeout{limit}{waited}."
         )
 
 
 def pending_ids(claims: Sequence[PendingIds], telling: Telling) -> Iterator[str]:
-    for each in claims:
-        count, ids = len(each.member_ids), [plain(member_id) for member_id in each.member_ids[:IDS_NAMED]]
+    for claim in claims:
+        count, ids = len(claim.member_ids), [plain(member_id) for member_id in claim.member_ids[:IDS_NAMED]]
         yield (
             f"The join phase also waited for {counted(count, 'member id')} that {were(count)} handed out and never"
             f" joined: {listed(ids, more=max(0, count - IDS_NAMED))}."
@@ -51,29 +51,29 @@ def pending_ids(claims: Sequence[PendingIds], telling: Telling) -> Iterator[str]
 
 
 def never_synced(claims: Sequence[NeverSynced], telling: Telling) -> Iterator[str]:
-    for each in claims:
-        were_removed = f"{were(len(each.members))} removed"
-        yield f"{telling.names.listed(each.members)} never sent SyncGroup and {were_removed}."
+    for claim in claims:
+        were_removed = f"{were(len(claim.members))} removed"
+        yield f"{telling.names.listed(claim.members)} never sent SyncGroup and {were_removed}."
 
 
 def slow_sync(claims: Sequence[SlowSync], telling: Telling) -> Iterator[str]:
-    for each in claims:
-        role = "The leader, " if each.is_leader else ""
-        yield f"{role}{telling.names.of(each.member)} took {duration(each.sync_ms)} to send SyncGroup."
+    for claim in claims:
+        role = "The leader, " if claim.is_leader else ""
+        yield f"{role}{telling.names.of(claim.member)} took {duration(claim.sync_ms)} to send SyncGroup."
 
 
 def earlier_target(claims: Sequence[EarlierTarget], telling: Telling) -> Iterator[str]:
-    for each in claims:
-        text = f"At {telling.clock(each.at_ms)} the target assignment of group epoch {each.epoch} was computed"
-        if each.was_used:
+    for claim in claims:
+        text = f"At {telling.clock(claim.at_ms)} the target assignment of group epoch {claim.epoch} was computed"
+        if claim.was_used:
             yield f"{text}, and members reconciled with it first."
         else:
             yield f"{text}: members reconcile with it until that of this epoch is there."
 
 
 def gave_up_late(claims: Sequence[GaveUpLate], telling: Telling) -> Iterator[str]:
-    for each in claims:
-        yield _gave_up_late(each, telling)
+    for claim in claims:
+        yield _gave_up_late(claim, telling)
 
 
 def _gave_up_late(claim: GaveUpLate, telling: Telling) -> str:

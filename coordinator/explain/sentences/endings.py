@@ -28,25 +28,25 @@ def stable(claims: Sequence[Stable], telling: Telling) -> Iterator[str]:
 
 
 def superseded(claims: Sequence[Superseded], telling: Telling) -> Iterator[str]:
-    for each in claims:
-        took = "" if each.after_ms is None else f" after {duration(each.after_ms)}"
-        yield from telling.protocol.superseded(each, took, telling.names)
+    for claim in claims:
+        took = "" if claim.after_ms is None else f" after {duration(claim.after_ms)}"
+        yield from telling.protocol.superseded(claim, took, telling.names)
 
 
 def converted(claims: Sequence[Converted], telling: Telling) -> Iterator[str]:
-    for each in claims:
-        yield f"It never became stable: the group became a {each.group_type} group{_at(each.at_ms, telling)}."
+    for claim in claims:
+        yield f"It never became stable: the group became a {claim.group_type} group{_at(claim.at_ms, telling)}."
 
 
 def emptied(claims: Sequence[Emptied], telling: Telling) -> Iterator[str]:
-    for each in claims:
-        yield f"Nobody was left: the group became empty{_at(each.at_ms, telling)}."
+    for claim in claims:
+        yield f"Nobody was left: the group became empty{_at(claim.at_ms, telling)}."
 
 
 def cut_short(claims: Sequence[CutShort], telling: Telling) -> Iterator[str]:
-    for each in claims:
-        at = _at(each.at_ms, telling)
-        if each.is_void:
+    for claim in claims:
+        at = _at(claim.at_ms, telling)
+        if claim.is_void:
             yield (
                 f"It was lost: the coordinator loaded the group again{at} without it, because it had not been stored."
                 " Its members had to join again."
@@ -56,8 +56,8 @@ def cut_short(claims: Sequence[CutShort], telling: Telling) -> Iterator[str]:
 
 
 def in_progress(claims: Sequence[InProgress], telling: Telling) -> Iterator[str]:
-    for each in claims:
-        yield telling.protocol.in_progress(each, telling.names)
+    for claim in claims:
+        yield telling.protocol.in_progress(claim, telling.names)
 
 
 def end_unknown(claims: Sequence[EndUnknown], telling: Telling) -> Iterator[str]:
@@ -65,13 +65,13 @@ def end_unknown(claims: Sequence[EndUnknown], telling: Telling) -> Iterator[str]
 
 
 def came_back_with_other_topics(claims: Sequence[CameBackWithOtherTopics], telling: Telling) -> Iterator[str]:
-    for each in claims:
+    for claim in claims:
         text = (
-            f"At {telling.clock(each.at_ms)} the static member {telling.names.of(each.member)} came back with a"
-            f" subscription to {topics_named(each.topics_now)} instead of {topics_named(each.topics_before)}"
+            f"At {telling.clock(claim.at_ms)} the static member {telling.names.of(claim.member)} came back with a"
+            f" subscription to {topics_named(claim.topics_now)} instead of {topics_named(claim.topics_before)}"
         )
-        if each.unowned:
-            yield f"{text}: nobody owns {topics_named(each.unowned)} until the next rebalance."
+        if claim.unowned:
+            yield f"{text}: nobody owns {topics_named(claim.unowned)} until the next rebalance."
         else:
             yield f"{text}."
 

@@ -45,11 +45,13 @@ def _took(claim: Found) -> str:
 
 
 def _comes_and_goes(claim: found.ComesAndGoes, clock: Clock) -> FindingWords:
-    causes = {each.cause.value.replace("_", " ") for each in claim.departures}
+    causes = {departure.cause.value.replace("_", " ") for departure in claim.departures}
     return FindingWords(
         f"{label(claim.client)} comes and goes: it left or was removed, and came back, {len(claim.departures)} times in"
         f" {_took(claim)}",
-        _newest(f"{clock(each.at_ms)} {each.cause.value.replace('_', ' ')}" for each in claim.departures),
+        _newest(
+            f"{clock(departure.at_ms)} {departure.cause.value.replace('_', ' ')}" for departure in claim.departures
+        ),
         f"look at this client first ({', '.join(sorted(causes))}): each time, all members rebalance twice",
         label(claim.client),
     )
@@ -61,7 +63,7 @@ def _crash_loop(claim: found.CrashLoop, clock: Clock) -> FindingWords:
     return FindingWords(
         f"{label(claim.client)} was gone without leaving the group {len(claim.crashes)} times in {took}, and came back"
         f" under a new member id in between: each time {in_order}its process ended, or its connection was closed",
-        _newest(_crash(each, clock) for each in claim.crashes),
+        _newest(_crash(crash, clock) for crash in claim.crashes),
         "look at why its process ends (its exit code, its log, the memory limit, a liveness probe), or what closes its"
         " connection; a longer session.timeout.ms would not help",
         label(claim.client),
@@ -78,7 +80,7 @@ def _static_restarts(claim: found.StaticRestarts, clock: Clock) -> FindingWords:
     return FindingWords(
         f"the static member {plain(claim.instance_id)} of {who} was restarted {len(claim.restarts)} times in"
         f" {_took(claim)}, each time before its session ended",
-        _newest(f"{clock(each)} it came back" for each in claim.restarts),
+        _newest(f"{clock(restart)} it came back" for restart in claim.restarts),
         "look at why its process ends (its exit code, its log, the memory limit, a liveness probe): nobody reads its"
         " partitions while it is away, and no rebalance tells of it",
         plain(claim.instance_id),
@@ -110,9 +112,9 @@ def _replaced(claim: found.Replaced, clock: Clock) -> FindingWords:
         (
             f"it took {counted(claim.rebalances, 'rebalance')}",
             *(
-                f"{clock(each.came_ms)} {label_of(each.came)} came,"
-                f" {clock(each.removed_ms)} {label_of(each.gone)} was gone"
-                for each in claim.successions[:EVIDENCE_NAMED]
+                f"{clock(succession.came_ms)} {label_of(succession.came)} came,"
+                f" {clock(succession.removed_ms)} {label_of(succession.gone)} was gone"
+                for succession in claim.successions[:EVIDENCE_NAMED]
             ),
         ),
         (
@@ -130,14 +132,14 @@ def _pauses_too_long(claim: found.PausesTooLong, clock: Clock) -> FindingWords:
     unless = "" if claim.is_known else "if it was not restarted, "
     unknown = () if claim.is_known else ("whether its connection stayed open is unknown: it may have been restarted",)
     setting = protocol_of_claim(claim.is_epoch).session_timeout
-    longest = duration(max(each.silent_ms for each in claim.pauses))
+    longest = duration(max(pause.silent_ms for pause in claim.pauses))
     return FindingWords(
         f"{label(claim.client)} {does} longer than its session timeout of {duration(claim.timeout_ms)}, and comes back",
         (
             *(
-                f"{clock(each.removed_ms)} removed, back {duration(each.back_ms - each.removed_ms)} later: silent for"
-                f" {duration(each.silent_ms)}"
-                for each in claim.pauses[-EVIDENCE_NAMED:]
+                f"{clock(pause.removed_ms)} removed, back {duration(pause.back_ms - pause.removed_ms)} later:"
+                f" silent for {duration(pause.silent_ms)}"
+                for pause in claim.pauses[-EVIDENCE_NAMED:]
             ),
             *unknown,
         ),
@@ -146,16 +148,16 @@ def _pauses_too_long(claim: found.PausesTooLong, clock: Clock) -> FindingWords:
     )
 
 
-def _generation(each: found.HeldUpIn) -> str:
-    return protocol_of_claim(each.is_epoch).generation(each.generation_id)
+def _generation(held_up_in: found.HeldUpIn) -> str:
+    return protocol_of_claim(held_up_in.is_epoch).generation(held_up_in.generation_id)
 
 
 def _slow_rejoiner(claim: found.SlowRejoiner, clock: Clock) -> FindingWords:
-    longest = max(each.held_up_ms for each in claim.held_up)
+    longest = max(held_up_in.held_up_ms for held_up_in in claim.held_up)
     return FindingWords(
         f"{label(claim.client)} held up {len(claim.held_up)} of {claim.rebalances} rebalances, by up to"
         f" {duration(longest)}",
-        _newest(f"{_generation(each)}: {duration(each.held_up_ms)}" for each in claim.held_up),
+        _newest(f"{_generation(held_up_in)}: {duration(held_up_in.held_up_ms)}" for held_up_in in claim.held_up),
         f"all others wait for it: look at what slows it, and {shorter_poll(joins_in_poll=claim.joins_in_poll)} there",
         label(claim.client),
     )
@@ -169,16 +171,18 @@ def _holds_up_others(claim: found.HoldsUpOthers, clock: Clock) -> FindingWords:
     )
     return FindingWords(
         f"{label(claim.client)} held up others in {len(claim.waits)} of the {claim.of} group epochs in which members"
-        f" waited for partitions, by up to {duration(max(each.waited_ms for each in claim.waits))}",
-        _newest(f"group epoch {each.epoch}: {_wait(each)}" for each in claim.waits),
+        f" waited for partitions, by up to {duration(max(wait.waited_ms for wait in claim.waits))}",
+        _newest(f"group epoch {wait.epoch}: {_wait(wait)}" for wait in claim.waits),
         slow if claim.is_slow else late,
         label(claim.client),
     )
 
 
-def _wait(each: found.WaitedFor) -> str:
-    waited = f"{counted(each.members, 'member')} waited {duration(each.waited_ms)}"
-    return waited if each.took_ms is None else f"{waited}; it took {duration(each.took_ms)} after it was asked"
+def _wait(waited_for: found.WaitedFor) -> str:
+    waited = f"{counted(waited_for.members, 'member')} waited {duration(waited_for.waited_ms)}"
+    return (
+        waited if waited_for.took_ms is None else f"{waited}; it took {duration(waited_for.took_ms)} after it was asked"
+    )
 
 
 def _stopped_for_nothing(claim: found.StoppedForNothing, clock: Clock) -> FindingWords:
@@ -220,11 +224,11 @@ def _no_commits(claim: found.NoCommits, clock: Clock) -> FindingWords:
 
 
 def _shared_instance_id(claim: found.SharedInstanceId, clock: Clock) -> FindingWords:
-    clients = sorted({label(each.client) for each in claim.takes})
+    clients = sorted({label(take.client) for take in claim.takes})
     return FindingWords(
         f"{' and '.join(clients)} take the group.instance.id {plain(claim.instance_id)} from each other:"
         f" {len(claim.takes)} times in {_took(claim)}",
-        _newest(f"{clock(each.at_ms)} {label(each.client)} took it" for each in claim.takes),
+        _newest(f"{clock(take.at_ms)} {label(take.client)} took it" for take in claim.takes),
         "give each consumer a group.instance.id of its own: the one that loses it is fenced, or joins again",
         plain(claim.instance_id),
     )
@@ -235,7 +239,8 @@ def _wasted_instance_id(claim: found.WastedInstanceId, clock: Clock) -> FindingW
         f"{label(claim.client)} is a static member that left the group and came back"
         f" {counted(len(claim.leaves), 'time')}: the group rebalances as if it had no group.instance.id",
         _newest(
-            f"{clock(each.left_ms)} left, back {duration(each.back_ms - each.left_ms)} later" for each in claim.leaves
+            f"{clock(leave.left_ms)} left, back {duration(leave.back_ms - leave.left_ms)} later"
+            for leave in claim.leaves
         ),
         "let it stop without leaving: without LeaveGroup, or with member epoch -2 instead of -1 (KIP-848); look at the"
         " close options of its client, and at scripts that remove members",
@@ -282,7 +287,7 @@ def _held_by_cluster(claim: found.HeldByCluster, clock: Clock) -> FindingWords:
 def _out_of_range(claim: found.OutOfRange, clock: Clock) -> FindingWords:
     return FindingWords(
         f"{positions.which(claim.partitions)}: {positions.OUT_OF_RANGE}",
-        tuple(positions.beyond(each) for each in claim.partitions[: positions.NAMED]),
+        tuple(positions.beyond(partition) for partition in claim.partitions[: positions.NAMED]),
         "look whether the topic was created again or its log lost records, and who committed that; then set the"
         " offsets (coordinator groups reset-offsets)",
     )
@@ -292,8 +297,9 @@ def _deleted_unread(claim: found.DeletedUnread, clock: Clock) -> FindingWords:
     return FindingWords(
         positions.deleted_unread(claim),
         tuple(
-            f"{positions.name(each)}: committed {each.committed_offset:,}, log start {each.log_start_offset:,}"
-            for each in claim.partitions[: positions.NAMED]
+            f"{positions.name(partition)}: committed {partition.committed_offset:,},"
+            f" log start {partition.log_start_offset:,}"
+            for partition in claim.partitions[: positions.NAMED]
         ),
         "if the group is to read all, keep records for longer than it may be away or behind (retention.ms,"
         " retention.bytes of the topic), and choose what auto.offset.reset does: latest skips all that is left",
@@ -316,9 +322,9 @@ def _unowned_partitions(claim: found.UnownedPartitions, clock: Clock) -> Finding
 
 def _waits_for_transaction(claim: found.WaitsForTransaction, clock: Clock) -> FindingWords:
     return FindingWords(
-        f"{positions.which([each.partition for each in claim.waits])}: read_committed waits for the end of a"
+        f"{positions.which([wait.partition for wait in claim.waits])}: read_committed waits for the end of a"
         " transaction",
-        tuple(positions.wait(each, clock) for each in claim.waits[: positions.NAMED]),
+        tuple(positions.wait(wait, clock) for wait in claim.waits[: positions.NAMED]),
         "look at the producer with that transactional.id: it neither commits nor aborts; a shorter"
         " transaction.timeout.ms ends what it leaves open",
     )

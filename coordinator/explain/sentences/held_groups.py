@@ -30,7 +30,7 @@ def advice(event: GroupHeldByCluster) -> str:
 
 def clients_of(event: GroupHeldByCluster) -> str:
     """`billing-1 (10.0.0.1), billing-2 (10.0.0.2) and 3 more`: whose members are at the cluster."""
-    named = [_client(each) for each in event.members[:NAMES_IN_A_SENTENCE]]
+    named = [_client(member) for member in event.members[:NAMES_IN_A_SENTENCE]]
     return listed(named, more=event.member_count - len(named)) if named else counted(event.member_count, "client")
 
 

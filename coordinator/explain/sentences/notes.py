@@ -71,7 +71,7 @@ def _offsets_gone(claim: OffsetsGone) -> str:
     event = claim.event
     count = sum(map(len, event.partitions.values())) + event.unnamed_partitions
     topics = sorted(event.partitions)
-    of = f" of {listed([plain(each) for each in topics[:TOPICS_NAMED]], more=max(0, len(topics) - TOPICS_NAMED))}"
+    of = f" of {listed([plain(topic) for topic in topics[:TOPICS_NAMED]], more=max(0, len(topics) - TOPICS_NAMED))}"
     what = counted(count, "committed offset") + (of if topics else "")
     if isinstance(event, schema.OffsetsExpired):
         return f"{what} expired (offsets.retention.minutes)"

@@ -23,7 +23,7 @@ def name(partition: PartitionOffsets) -> str:
 
 def which(partitions: Sequence[PartitionOffsets]) -> str:
     """The first of them, and how many more there are."""
-    named = [name(each) for each in partitions[:HEADLINE_NAMED]]
+    named = [name(partition) for partition in partitions[:HEADLINE_NAMED]]
     return listed(named, more=max(0, len(partitions) - HEADLINE_NAMED))
 
 

@@ -9,8 +9,8 @@ from coordinator.explain.words import counted, duration, were
 
 
 def moved(claims: Sequence[Moved], telling: Telling) -> Iterator[str]:
-    for each in claims:
-        yield _moved(each, telling.protocol)
+    for claim in claims:
+        yield _moved(claim, telling.protocol)
 
 
 def _moved(claim: Moved, protocol: Protocol) -> str:
@@ -43,8 +43,8 @@ def nothing_assigned(claims: Sequence[NothingAssigned], telling: Telling) -> Ite
 
 
 def unowned(claims: Sequence[Unowned], telling: Telling) -> Iterator[str]:
-    for each in claims:
-        yield _unowned_before(each, telling) if each.owners else _unowned(each)
+    for claim in claims:
+        yield _unowned_before(claim, telling) if claim.owners else _unowned(claim)
 
 
 def longest(claim: Unowned) -> str:
@@ -77,24 +77,24 @@ def _unowned_before(claim: Unowned, telling: Telling) -> str:
 
 
 def unowned_in_sum(claims: Sequence[UnownedInSum], telling: Telling) -> Iterator[str]:
-    for each in claims:
-        if each.before:
+    for claim in claims:
+        if claim.before:
             yield (
                 "Before it began, nobody consumed the partitions of the removed members: in sum"
-                f" {duration(each.partition_ms)} of one partition."
+                f" {duration(claim.partition_ms)} of one partition."
             )
         else:
-            yield f"Partitions had no owner in it: in sum {duration(each.partition_ms)} of one partition."
+            yield f"Partitions had no owner in it: in sum {duration(claim.partition_ms)} of one partition."
 
 
 def commits_refused(claims: Sequence[CommitsRefused], telling: Telling) -> Iterator[str]:
-    for each in claims:
-        yield f"{counted(each.count, 'offset commit')} {were(each.count)} rejected meanwhile."
+    for claim in claims:
+        yield f"{counted(claim.count, 'offset commit')} {were(claim.count)} rejected meanwhile."
 
 
 def lag(claims: Sequence[Lag], telling: Telling) -> Iterator[str]:
-    for each in claims:
-        if each.after is None:
-            yield f"The lag was {each.before:,} when it began."
+    for claim in claims:
+        if claim.after is None:
+            yield f"The lag was {claim.before:,} when it began."
         else:
-            yield f"The lag was {each.before:,} before and {each.after:,} after it."
+            yield f"The lag was {claim.before:,} before and {claim.after:,} after it."

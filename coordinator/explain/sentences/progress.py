@@ -19,7 +19,7 @@ from coordinator.explain.words import Clock, Names, counted, plain
 
 def stands_headline(claim: StandsStill, clock: Clock) -> str:
     """A clause."""
-    where = which([each.partition for each in claim.partitions])
+    where = which([partition.partition for partition in claim.partitions])
     since = f"since {clock(claim.from_ms)}{_or_before(claim)}"
     if len(claim.partitions) == 1:
         has = f"the committed offset has not moved {since}"
@@ -29,11 +29,15 @@ def stands_headline(claim: StandsStill, clock: Clock) -> str:
 
 
 def _or_before(claim: StandsStill) -> str:
-    return " or before" if any(each.is_longer for each in claim.partitions if each.since_ms == claim.from_ms) else ""
+    return (
+        " or before"
+        if any(partition.is_longer for partition in claim.partitions if partition.since_ms == claim.from_ms)
+        else ""
+    )
 
 
 def _and_others(claim: StandsStill) -> str:
-    is_one = len({each.owner.member_id for each in claim.partitions}) == 1
+    is_one = len({partition.owner.member_id for partition in claim.partitions}) == 1
     if claim.others is Goes.ON:
         return f", and {'its owner goes' if is_one else 'their owners go'} on with other partitions"
     if claim.others is Goes.NOT:
@@ -42,9 +46,9 @@ def _and_others(claim: StandsStill) -> str:
 
 
 def stands_evidence(claim: StandsStill, clock: Clock) -> Iterator[str]:
-    names = Names(each.owner for each in claim.partitions)
-    for each in claim.partitions[:NAMED]:
-        yield stands(each, names, clock)
+    names = Names(partition.owner for partition in claim.partitions)
+    for partition in claim.partitions[:NAMED]:
+        yield stands(partition, names, clock)
     more = len(claim.partitions) - NAMED
     if more > 0:
         yield counted(more, "more partition stands still", "more partitions stand still")
@@ -107,8 +111,8 @@ def right_evidence(claim: RightOnTopicLost, clock: Clock) -> Iterator[str]:
     names = Names(claim.members)
     count = counted(claim.requests, "request was", "requests were")
     yield f"{count} refused until {clock(claim.until_ms)}, the last one {claim.api} (TOPIC_AUTHORIZATION_FAILED)"
-    for each in claim.members[:NAMED]:
-        yield names.full(each)
+    for member in claim.members[:NAMED]:
+        yield names.full(member)
     if claim.partitions:
         owns = "it owns" if len(claim.members) == 1 else "they own"
         yield f"{owns} {counted(claim.partitions, 'partition')} of the topic"
@@ -135,7 +139,7 @@ def missing_evidence(claim: SubscribedTopicMissing, clock: Clock) -> Iterator[st
     if claim.gone_ms is not None:
         yield f"the group noticed at {clock(claim.gone_ms)} that the topic was deleted"
     names = Names(claim.members)
-    yield from (names.full(each) for each in claim.members[:NAMED])
+    yield from (names.full(member) for member in claim.members[:NAMED])
 
 
 MISSING_ADVICE: Final = (

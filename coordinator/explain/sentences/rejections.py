@@ -90,10 +90,10 @@ def advice(event: RequestRejected) -> str:
 def offers(found: Iterable[Offer]) -> Iterator[str]:
     """`one and two offer range`."""
     every = list(found)
-    names = Names(member for each in every for member in each.members)
-    for each in every[:NAMES_IN_A_SENTENCE]:
-        verb = "offers" if len(each.members) == 1 else "offer"
-        yield f"{names.listed(each.members)} {verb} {listed([plain(name) for name in each.protocols])}"
+    names = Names(member for offer in every for member in offer.members)
+    for offer in every[:NAMES_IN_A_SENTENCE]:
+        verb = "offers" if len(offer.members) == 1 else "offer"
+        yield f"{names.listed(offer.members)} {verb} {listed([plain(name) for name in offer.protocols])}"
 
 
 def _size_setting(event: RequestRejected) -> str:
@@ -115,7 +115,7 @@ def _fenced(event: RequestRejected, names: Names, protocol: Protocol) -> str:
     if event.error == UNRELEASED and is_itself(event):
         who = Names([without_instance(event.member)]).full(without_instance(event.member))
         return f"{who} was refused: it has its group.instance.id{instance} itself, by a request whose answer was lost"
-    clients = [without_instance(each) for each in (event.member, event.holder) if each is not None]
+    clients = [without_instance(ref) for ref in (event.member, event.holder) if ref is not None]
     names = Names(clients)  # by their client ids: they share the instance id
     holder = "another member" if event.holder is None else names.full(clients[1])
     what = f"{COMMITS[event.api]} by " if event.api in COMMITS else ""
@@ -140,7 +140,7 @@ def _why_inconsistent(event: RequestRejected, protocol: Protocol) -> str:
     offered = listed([plain(each) for each in event.protocols])
     if not event.group_protocols:
         return protocol.cannot_share(offered)
-    shared = listed([plain(each) for each in event.group_protocols])
+    shared = listed([plain(group_protocol) for group_protocol in event.group_protocols])
     return f"it offers {offered}, and what all members have is {shared}"
 
 

@@ -58,9 +58,9 @@ def unheard(claim: Unheard, telling: Telling) -> str:
 
 def unheard_together(claims: Sequence[Unheard], telling: Telling) -> str:
     """As `unheard`, of several members together."""
-    whose = telling.names.listed([each.member for each in claims])
-    text = f"the coordinator itself stood still for {duration(max(each.paused_ms for each in claims))}, and"
-    if all(each.found_closed for each in claims):
+    whose = telling.names.listed([claim.member for claim in claims])
+    text = f"the coordinator itself stood still for {duration(max(claim.paused_ms for claim in claims))}, and"
+    if all(claim.found_closed for claim in claims):
         return f"{text} found the connections of {whose} closed after that"
     return f"{text} did not hear {whose} within their session timeouts"
 
@@ -88,15 +88,15 @@ def muted(claim: Muted, telling: Telling) -> str:
 
 def not_to_blame(claims: Sequence[Unheard], telling: Telling) -> Iterator[str]:
     """What follows for members whose sessions ended because the coordinator stood still."""
-    blameless = [each.member for each in claims if each.is_known]
+    blameless = [claim.member for claim in claims if claim.is_known]
     if blameless:
         whose = telling.names.listed(blameless)
         yield f"The coordinator heard nobody and answered nobody in that time, so it is no fault of {whose}."
-    unclear = [each.member for each in claims if not each.is_known]
+    unclear = [claim.member for claim in claims if not claim.is_known]
     if unclear:
         ended = "its process ended" if len(unclear) == 1 else "their processes ended"
         yield f"Whether {telling.names.listed(unclear)} gave up because nobody answered, or {ended}, is not known."
-    closed = [each.member for each in claims if each.is_closed and each.is_known]
+    closed = [claim.member for claim in claims if claim.is_closed and claim.is_known]
     if closed:
         yield (
             f"The connections of {telling.names.listed(closed)} closed meanwhile: clients may give up when nobody"
@@ -105,25 +105,25 @@ def not_to_blame(claims: Sequence[Unheard], telling: Telling) -> Iterator[str]:
 
 
 def stood_still(claims: Sequence[StoodStill], telling: Telling) -> Iterator[str]:
-    for each in claims[:NAMES_IN_A_SENTENCE]:
+    for claim in claims[:NAMES_IN_A_SENTENCE]:
         yield (
-            f"The coordinator itself stood still for {duration(each.paused_ms)} of the {duration(each.silent_ms)} in"
-            f" which it did not hear {telling.names.of(each.member)}."
+            f"The coordinator itself stood still for {duration(claim.paused_ms)} of the {duration(claim.silent_ms)} in"
+            f" which it did not hear {telling.names.of(claim.member)}."
         )
 
 
 def connections_closed(claims: Sequence[ConnectionClosed], telling: Telling) -> Iterator[str]:
     for closer in (None, *Closer):
-        alike = [each for each in claims if each.closer is closer and not _is_special(each)]
+        alike = [claim for claim in claims if claim.closer is closer and not _is_special(claim)]
         if len(alike) == 1:
             yield _connection_closed(alike[0], telling)
         elif alike:
             in_order = f"they were closed in order ({CLOSERS[closer]} sends no LeaveGroup then), " if closer else ""
             yield (
-                f"The connections of {telling.names.listed([each.member for each in alike])} closed before they were"
-                f" removed: {in_order}their processes ended, or their hosts or the network closed the connections."
+                f"The connections of {telling.names.listed([closed.member for closed in alike])} closed before they"
+                f" were removed: {in_order}their processes ended, or their hosts or the network closed the connections."
             )
-    yield from (_connection_closed(each, telling) for each in claims if _is_special(each))
+    yield from (_connection_closed(claim, telling) for claim in claims if _is_special(claim))
 
 
 def _is_special(claim: ConnectionClosed) -> bool:
@@ -135,9 +135,9 @@ def came_again(claims: Sequence[CameAgain], telling: Telling) -> Iterator[str]:
     if len(claims) > NAMES_IN_A_SENTENCE:
         yield f"{counted(len(claims), 'of them', 'of them')} asked again under their old member ids: they were alive."
         return
-    for each in claims:
-        after = duration(max(0, each.at_ms - each.removed_ms))
-        who = telling.names.of(each.member)
+    for claim in claims:
+        after = duration(max(0, claim.at_ms - claim.removed_ms))
+        who = telling.names.of(claim.member)
         yield f"{who} asked again under its old member id {after} after it was removed: its process was alive."
 
 
@@ -160,7 +160,7 @@ def _connection_closed(claim: ConnectionClosed, telling: Telling) -> str:
 
 
 def connections_open(claims: Sequence[ConnectionOpen], telling: Telling) -> Iterator[str]:
-    names = telling.names.listed([each.member for each in claims])
+    names = telling.names.listed([claim.member for claim in claims])
     if len(claims) == 1:
         yield (
             f"The connection of {names} stayed open: its process stood still (SIGSTOP, garbage collection, a suspended"
@@ -176,7 +176,7 @@ def connections_open(claims: Sequence[ConnectionOpen], telling: Telling) -> Iter
 
 
 def may_be_closed(claims: Sequence[MayBeClosed], telling: Telling) -> Iterator[str]:
-    names = telling.names.listed([each.member for each in claims])
+    names = telling.names.listed([claim.member for claim in claims])
     what, who = ("is a static member, which sends", "it")
     if len(claims) > 1:
         what, who = ("are static members, which send", "they")
@@ -187,17 +187,17 @@ def back(claims: Sequence[Back], telling: Telling) -> Iterator[str]:
     if len(claims) > NAMES_IN_A_SENTENCE:
         yield f"{counted(len(claims), 'of them is', 'of them are')} back under new member ids."
         return
-    for each in claims:
-        after = duration(max(0, each.back_ms - each.gone_ms))
-        what = "its connection closed" if each.is_closed else "it was removed"
-        if each.found_closed:
+    for claim in claims:
+        after = duration(max(0, claim.back_ms - claim.gone_ms))
+        what = "its connection closed" if claim.is_closed else "it was removed"
+        if claim.found_closed:
             what = "its connection was found closed"
-        yield f"{telling.names.of(each.member)} is back under a new member id, {after} after {what}."
+        yield f"{telling.names.of(claim.member)} is back under a new member id, {after} after {what}."
 
 
 def unheard_since_start(claims: Sequence[UnheardSinceStart], telling: Telling) -> Iterator[str]:
     theirs = "its session" if len(claims) == 1 else "their sessions"
-    names = telling.names.listed([each.member for each in claims])
+    names = telling.names.listed([claim.member for claim in claims])
     yield f"Nothing was heard of {names} since then, when {theirs} began again."
 
 
@@ -212,8 +212,8 @@ PAUSES: Final = {
 
 
 def coordinator_away(claims: Sequence[CoordinatorAway], telling: Telling) -> Iterator[str]:
-    for each in claims:
-        yield f"At {telling.clock(each.at_ms)}, {absence(each)}."
+    for claim in claims:
+        yield f"At {telling.clock(claim.at_ms)}, {absence(claim)}."
 
 
 def absence(claim: CoordinatorAway) -> str:

@@ -87,21 +87,21 @@ SENTENCES: Final[Mapping[type[Claim], Sentences]] = {
 def headline(claims: GenerationClaims, telling: Telling) -> str:
     number = telling.protocol.generation(claims.generation_id)
     if isinstance(claims.cause[0], cause.Untold):
-        stable = next((each for each in claims.ending if isinstance(each, endings.Stable)), None)
+        stable = next((claim for claim in claims.ending if isinstance(claim, endings.Stable)), None)
         if claims.outcome is Outcome.STABLE and stable is not None and stable.at_ms is not None:
             return f"{number} was stable at {telling.clock(stable.at_ms)}; why it began is not among the events"
         return f"{number}: why it began is not among the events"
     why = cause_words.why(claims.cause, telling)
     if claims.began_ms is not None:
         return f"{number} began {telling.clock(claims.began_ms)} because {why}"
-    stable = next((each for each in claims.ending if isinstance(each, endings.Stable)), None)
+    stable = next((claim for claim in claims.ending if isinstance(claim, endings.Stable)), None)
     until = "" if stable is None or stable.at_ms is None else f", and was stable at {telling.clock(stable.at_ms)}"
     return f"{number} began because {why}{until}"
 
 
 def paragraphs(claims: GenerationClaims, telling: Telling) -> Iterator[str]:
     """What else there is to tell, without empty paragraphs."""
-    unheard = [each for each in (*claims.cause, *claims.also) if isinstance(each, silences.Unheard)]
+    unheard = [claim for claim in (*claims.cause, *claims.also) if isinstance(claim, silences.Unheard)]
     blame = list(silence_words.not_to_blame(unheard, telling)) if unheard else []
     for section in (claims.also, claims.course, claims.price, claims.ending):
         sentences = list(told(section, SENTENCES, telling))
@@ -113,4 +113,4 @@ def paragraphs(claims: GenerationClaims, telling: Telling) -> Iterator[str]:
 
 def advice(claims: GenerationClaims, telling: Telling) -> Iterator[str]:
     """What to try, the most useful first."""
-    yield from (advice_words.advice(each, telling) for each in claims.advice)
+    yield from (advice_words.advice(advice, telling) for advice in claims.advice)

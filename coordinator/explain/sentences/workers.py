@@ -13,35 +13,35 @@ TASKS_NAMED: Final = 3
 
 
 def workers_run(claims: Sequence[WorkersRun], telling: Telling) -> Iterator[str]:
-    for each in claims:
-        first, last = each.config_offsets
+    for claim in claims:
+        first, last = claim.config_offsets
         upto = f"{first:,}" if first == last else f"{first:,} to {last:,}"
         yield (
-            f"{counted(each.workers, 'worker')} of Kafka Connect {'runs' if each.workers == 1 else 'run'}"
-            f" {counted(each.connectors, 'connector')} and {counted(each.tasks, 'task')}, by the configurations up to"
+            f"{counted(claim.workers, 'worker')} of Kafka Connect {'runs' if claim.workers == 1 else 'run'}"
+            f" {counted(claim.connectors, 'connector')} and {counted(claim.tasks, 'task')}, by the configurations up to"
             f" offset {upto}."
         )
-        if each.unnamed:
-            more = counted(each.unnamed, "connector or task", "connectors and tasks")
+        if claim.unnamed:
+            more = counted(claim.unnamed, "connector or task", "connectors and tasks")
             yield f"{more} more are too many to be named."
 
 
 def workers_got(claims: Sequence[WorkersGot], telling: Telling) -> Iterator[str]:
-    for each in claims:
-        told = [f"{telling.names.of(one.member)} got {_named(one.tasks)}" for one in each.gains]
+    for claim in claims:
+        told = [f"{telling.names.of(one.member)} got {_named(one.tasks)}" for one in claim.gains]
         yield f"{_few(told)}." if told else "No connector and no task came to another worker."
 
 
 def workers_give_up(claims: Sequence[WorkersGiveUp], telling: Telling) -> Iterator[str]:
-    for each in claims:
-        told = [f"{telling.names.of(one.member)} was to give up {_named(one.tasks)}" for one in each.losses]
+    for claim in claims:
+        told = [f"{telling.names.of(one.member)} was to give up {_named(one.tasks)}" for one in claim.losses]
         yield f"{_few(told)}, for the next rebalance."
 
 
 def workers_wait(claims: Sequence[WorkersWait], telling: Telling) -> Iterator[str]:
-    for each in claims:
+    for claim in claims:
         yield (
-            f"Until {telling.clock(each.until_ms)} the leader waits for workers that went, and gives what they ran to"
+            f"Until {telling.clock(claim.until_ms)} the leader waits for workers that went, and gives what they ran to"
             " nobody else (scheduled.rebalance.max.delay.ms)."
         )
 

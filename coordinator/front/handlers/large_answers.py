@@ -104,7 +104,7 @@ class LargeAnswers:
         most_bytes = self._node.config[SOCKET_REQUEST_MAX_BYTES]
         response, encoded_bytes = many.merge(()), 0
         for portion in self._portions(many):
-            asks = [partial(self._ask, context, partial(self._enqueue, many, each, context)) for each in portion]
+            asks = [partial(self._ask, context, partial(self._enqueue, many, part, context)) for part in portion]
             merged = many.merge((yield from awaited_all(asks)))
             encode = partial(encode_response, context.correlation_id, merged, context.api_version, None)
             encoded_bytes += len((yield from in_steps_beside(size_bytes, encode)))

@@ -38,7 +38,7 @@ class CleanableLog(msgspec.Struct, frozen=True):
     @property
     def segments(self) -> Sequence[Segment]:
         """The segments that may be cleaned, oldest first."""
-        return [each for each in self.log.segments if each.base_offset < self.first_uncleanable_offset]
+        return [segment for segment in self.log.segments if segment.base_offset < self.first_uncleanable_offset]
 
 
 def cleanable_log(log: PartitionLog, cleaned_to: int | None, last_stable_offset: int, now_ms: int) -> CleanableLog:
@@ -60,8 +60,8 @@ def cleanable_log(log: PartitionLog, cleaned_to: int | None, last_stable_offset:
         log=log,
         first_dirty_offset=min(first_dirty, uncleanable),
         first_uncleanable_offset=uncleanable,
-        clean_bytes=sum(each.size_bytes for each in finished if each.base_offset < first_dirty),
-        cleanable_bytes=sum(each.size_bytes for each in dirty if each.base_offset < uncleanable),
+        clean_bytes=sum(segment.size_bytes for segment in finished if segment.base_offset < first_dirty),
+        cleanable_bytes=sum(segment.size_bytes for segment in dirty if segment.base_offset < uncleanable),
         is_overdue=_is_overdue(dirty, log.config.max_compaction_lag_ms, now_ms),
     )
 
@@ -79,5 +79,5 @@ def _first_uncleanable_offset(log: PartitionLog, dirty: Sequence[Segment], last_
 
 def _is_overdue(dirty: Sequence[Segment], max_lag_ms: int, now_ms: int) -> bool:
     """Whether the first batch of a segment is older than allowed; one without a timestamp does not count."""
-    oldest_ms = min((each.first_timestamp_ms for each in dirty if each.first_timestamp_ms > 0), default=now_ms)
+    oldest_ms = min((segment.first_timestamp_ms for segment in dirty if segment.first_timestamp_ms > 0), default=now_ms)
     return oldest_ms < now_ms - max_lag_ms

@@ -43,7 +43,7 @@ class LogDirectories:
         self.paths = paths
         """All of `log.dirs`."""
         self._fs = fs
-        self._by_id = {each.directory_id: each for each in self.online}
+        self._by_id = {directory.directory_id: directory for directory in self.online}
         self._homes: dict[TopicPartition, LogDirectory] = {}
         """The logs that are on disk or open."""
         self.interrupted_moves: dict[TopicPartition, tuple[LogDirectory, Path]] = {}
@@ -82,7 +82,7 @@ class LogDirectories:
             [partial(open_one, path, cluster_id=metadata.cluster_id) for path in others],
             isinstance(files, DiskFileSystem),
         )
-        usable = [each for each in (metadata, *opened) if isinstance(each, LogDirectory)]
+        usable = [directory for directory in (metadata, *opened) if isinstance(directory, LogDirectory)]
         try:
             for problem in opened:
                 if isinstance(problem, UnusableDirectory):
@@ -91,23 +91,23 @@ class LogDirectories:
                     raise problem
             if metadata_path not in paths and len(usable) == 1:
                 raise DataDirectoryError(f"none of the log directories {', '.join(map(str, paths))} can be used")
-            if len({each.directory_id for each in usable}) < len(usable):
-                named = " and ".join(str(each.root) for each in usable)
+            if len({directory.directory_id for directory in usable}) < len(usable):
+                named = " and ".join(str(directory.root) for directory in usable)
                 raise DataDirectoryError(
                     f"two of the log directories {named} are copies: they have the same directory.id"
                 )
         except Exception:
-            for each in usable:
-                each.close(clean=each.had_clean_shutdown)
+            for directory in usable:
+                directory.close(clean=directory.had_clean_shutdown)
             raise
-        by_path = {each.root: each for each in usable}
+        by_path = {directory.root: directory for directory in usable}
         return cls(files, metadata, [by_path[path] for path in paths if path in by_path], list(paths))
 
     # ------------------------------------------------------------------------------------------------- which log where
 
     def offline_paths(self) -> list[Path]:
         """The directories of `log.dirs` that cannot be used."""
-        online = {each.root for each in self.online}
+        online = {directory.root for directory in self.online}
         return [path for path in self.paths if path not in online]
 
     def root_of(self, path: Path) -> Path | None:
@@ -278,7 +278,7 @@ class LogDirectories:
     def remove_renamed(self, folders: Sequence[Path]) -> Generator[None, None, None]:
         """Call LogDirectory.remove_renamed."""
         for directory in self.online:
-            yield from directory.remove_renamed([each for each in folders if each.parent == directory.root])
+            yield from directory.remove_renamed([folder for folder in folders if folder.parent == directory.root])
 
     # ----------------------------------------------------------------------------------------------------- all of them
 
@@ -319,8 +319,8 @@ class LogDirectories:
 
     def log_recovery(self) -> None:
         """Log one line for each directory whose logs had to be recovered."""
-        for each in self._all():
-            each.log_recovery()
+        for directory in self._all():
+            directory.log_recovery()
 
     def next_coordinator_epoch(self) -> int:
         """Return the number of this start (coordinator_epoch.py)."""
@@ -332,11 +332,11 @@ class LogDirectories:
 
     def checkpoint(self, name: str) -> SplitCheckpoint:
         """A checkpoint of which each directory has a file for the logs in it, for hints."""
-        return SplitCheckpoint(self, {each: each.checkpoint_file(name) for each in self.online})
+        return SplitCheckpoint(self, {directory: directory.checkpoint_file(name) for directory in self.online})
 
     def prepare_log_start_offsets(self) -> Callable[[], None]:
         """Call that of each LogDirectory; what is returned raises the first OSError when it has tried all."""
-        return all_of([naming(each.root, each.prepare_log_start_offsets()) for each in self._all()])
+        return all_of([naming(directory.root, directory.prepare_log_start_offsets()) for directory in self._all()])
 
     def write_log_start_offsets(self) -> None:
         """Store the start offset of each log.
@@ -352,8 +352,10 @@ class LogDirectories:
         A directory that is gone is such an error, also if there is nothing to write.
         """
         directories = list(self._all())
-        checks = [partial(self._check, each) for each in directories]
-        return all_of([*checks, *(naming(each.root, each.prepare_checkpoints()) for each in directories)])
+        checks = [partial(self._check, directory) for directory in directories]
+        return all_of(
+            [*checks, *(naming(directory.root, directory.prepare_checkpoints()) for directory in directories)]
+        )
 
     def _check(self, directory: LogDirectory) -> None:
         if self.is_gone(directory.root):
@@ -367,13 +369,13 @@ class LogDirectories:
             OSError: a file cannot be written; the next start recovers the logs of that directory.
         """
         offline: list[Callable[[], object]] = [
-            partial(deque, self.close_offline(each), 0) for each in list(self._offline)
+            partial(deque, self.close_offline(directory), 0) for directory in list(self._offline)
         ]
-        all_of([*offline, *(partial(each.close, clean=clean, run=run) for each in self._all())])()
+        all_of([*offline, *(partial(directory.close, clean=clean, run=run) for directory in self._all())])()
 
     def close_unused(self) -> None:
         """Close after a start that failed: a directory that needed no recovery then needs none the next time."""
-        all_of([partial(each.close, clean=each.had_clean_shutdown) for each in self._all()])()
+        all_of([partial(directory.close, clean=directory.had_clean_shutdown) for directory in self._all()])()
 
 
 def _as_named_in(paths: Sequence[Path], metadata_path: Path) -> Path:

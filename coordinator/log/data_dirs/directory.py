@@ -432,8 +432,8 @@ class LogDirectory:
         self._stored_keys = {*self._recovery_points, *self._log_start_offsets}
 
         def write() -> None:
-            for each in writes:
-                each()
+            for write in writes:
+                write()
 
         return write
 
@@ -483,16 +483,16 @@ class LogDirectory:
     def log_recovery(self) -> None:
         """Log one line on the recovery of the logs so far, if any of them had to be recovered."""
         opened = (log.recovery for log in self._logs.values())
-        recoveries = [each for each in (*opened, *self._recovered.values()) if each.scanned_bytes]
+        recoveries = [recovery for recovery in (*opened, *self._recovered.values()) if recovery.scanned_bytes]
         if recoveries:
             logger.info(
                 "recovered logs",
                 directory=str(self.root),
                 clean_shutdown=self.had_clean_shutdown,
                 logs=len(recoveries),
-                scanned_bytes=sum(each.scanned_bytes for each in recoveries),
-                truncated_bytes=sum(each.truncated_bytes for each in recoveries),
-                removed_segments=sum(each.removed_segments for each in recoveries),
+                scanned_bytes=sum(recovery.scanned_bytes for recovery in recoveries),
+                truncated_bytes=sum(recovery.truncated_bytes for recovery in recoveries),
+                removed_segments=sum(recovery.removed_segments for recovery in recoveries),
             )
 
 

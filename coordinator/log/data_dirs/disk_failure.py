@@ -33,12 +33,19 @@ def is_disk_failure(problem: BaseException, *, is_read: bool = False) -> bool:
 
 def is_flush_failure(problem: BaseException) -> bool:
     """Whether an error comes from an fsync that failed."""
-    return any(isinstance(each, LogFlushError) for each in _chain(problem))
+    return any(isinstance(base_exception, LogFlushError) for base_exception in _chain(problem))
 
 
 def os_error(problem: BaseException) -> OSError | None:
     """The error of the system behind an exception; None if there is none."""
-    return next((each for each in _chain(problem) if isinstance(each, OSError) and each.errno is not None), None)
+    return next(
+        (
+            base_exception
+            for base_exception in _chain(problem)
+            if isinstance(base_exception, OSError) and base_exception.errno is not None
+        ),
+        None,
+    )
 
 
 def path_of(problem: BaseException) -> Path | None:
@@ -49,7 +56,7 @@ def path_of(problem: BaseException) -> Path | None:
 
 
 def _chain(problem: BaseException) -> Iterator[BaseException]:
-    each: BaseException | None = problem
-    while each is not None:
-        yield each
-        each = each.__cause__
+    base_exception: BaseException | None = problem
+    while base_exception is not None:
+        yield base_exception
+        base_exception = base_exception.__cause__

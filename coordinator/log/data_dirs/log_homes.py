@@ -73,7 +73,7 @@ class _Search:
     ) -> None:
         self._fs = fs
         self._online = online
-        self._ids = {each.directory_id for each in online}
+        self._ids = {directory.directory_id for directory in online}
         self._set_aside = set_aside
         self._assigned = assigned
         self._found = LogHomes({}, {}, {})

@@ -46,13 +46,13 @@ class SplitCheckpoint:
             OSError: a file cannot be written; the others are.
         """
         split: dict[LogDirectory, dict[TopicPartition, int]] = {
-            each: {} for each in self._files if each in self._directories.online
+            file: {} for file in self._files if file in self._directories.online
         }
         for key, offset in offsets.items():
             home = self._directories.home(*key)
             if home is not None:
                 split[home][key] = offset
-        all_of([partial(self._write, each, found) for each, found in split.items()])()
+        all_of([partial(self._write, directory, found) for directory, found in split.items()])()
 
     def _write(self, directory: LogDirectory, offsets: dict[TopicPartition, int]) -> None:
         if self._written.get(directory) != offsets:

@@ -23,9 +23,9 @@ def all_of(works: Sequence[Callable[[], object]]) -> Callable[[], None]:
 
     def run() -> None:
         failed: Exception | None = None
-        for each in works:
+        for work in works:
             try:
-                each()
+                work()
             except Exception as problem:
                 failed = failed or problem
         if failed is not None:

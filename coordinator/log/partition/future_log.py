@@ -204,8 +204,8 @@ class FutureLog:
         segments = self.log.segments.items
         known = set(segments)
         removed = [self._copies.pop(segment) for segment in list(self._copies) if segment not in known]
-        for each in removed:
-            each.file.close()
+        for segment_copy in removed:
+            segment_copy.file.close()
         parts: list[_Part] = []
         left, is_last = bytes_max, True
         for segment in segments:
@@ -214,7 +214,7 @@ class FutureLog:
                 continue
             # The file of a segment that was replaced may have the same name. It is removed before this one is made.
             is_blocked = segment not in self._copies and any(
-                each.segment.base_offset == segment.base_offset for each in removed
+                segment_copy.segment.base_offset == segment.base_offset for segment_copy in removed
             )
             if left <= 0 or len(parts) == SEGMENTS_PER_PORTION or is_blocked:
                 is_last = False
@@ -228,7 +228,9 @@ class FutureLog:
             parts.append(_Part(copy, end, is_finished and is_last))
         if not parts and not removed:
             return None
-        return Portion(self._fs, self.folder, [each.segment.base_offset for each in removed], parts, is_last)
+        return Portion(
+            self._fs, self.folder, [segment_copy.segment.base_offset for segment_copy in removed], parts, is_last
+        )
 
     def _is_copied(self, segment: Segment, is_finished: bool) -> bool:
         copy = self._copies.get(segment)

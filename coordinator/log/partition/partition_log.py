@@ -139,7 +139,7 @@ class PartitionLog:
             log.log_start_offset = min(max(log_start_offset, log.segments.items[0].base_offset), log.log_end_offset)
             log.recovery_point = log.log_end_offset if clean else min(recovery_point, log.log_end_offset)
             finished = log.segments.items[:-1]
-            log._unflushed.segments = [each for each in finished if each.next_offset > log.recovery_point]
+            log._unflushed.segments = [segment for segment in finished if segment.next_offset > log.recovery_point]
         else:
             log.log_start_offset = log.log_end_offset = log.recovery_point = log_start_offset
             if not lazy:
@@ -283,7 +283,7 @@ class PartitionLog:
             RecordListTooLarge: the batches are together larger than segment.bytes.
             LogAppendError: the write failed.
         """
-        data = batches[0].data if len(batches) == 1 else b"".join([each.data for each in batches])
+        data = batches[0].data if len(batches) == 1 else b"".join([batch.data for batch in batches])
         last_offset = batches[-1].last_offset
         self._check_size(len(data))
         try:
@@ -587,8 +587,8 @@ class PartitionLog:
         self.folder = directory / self.name
         self.segments.forget_deleted()
         former = [
-            segment.moved_to(self.folder, each.file, each.index_bytes or (0, 0, 0))
-            for segment, each in zip(self.segments.items, copies, strict=True)
+            segment.moved_to(self.folder, copy.file, copy.index_bytes or (0, 0, 0))
+            for segment, copy in zip(self.segments.items, copies, strict=True)
         ]
         self._unflushed.directories = [directory, self.folder] if copies else []
         return former

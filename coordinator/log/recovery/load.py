@@ -99,7 +99,7 @@ def load_segments(
         is_flushed = position + 1 < len(base_offsets) and base_offsets[position + 1] <= recovery_point
         # An empty file may be left by a failed roll; then it says nothing about where this segment ends.
         later = islice(base_offsets, position + 1, None)
-        next_base_offset = next((each for each in later if _size_of(fs, folder, each)), None)
+        next_base_offset = next((offset for offset in later if _size_of(fs, folder, offset)), None)
         if (clean or is_flushed) and load(fs, segment) and _ends_right(segment, next_base_offset, least_end):
             continue
         if clean or is_flushed:

@@ -115,7 +115,7 @@ def wrong_indexes(fs: FileSystem, root: Path, topic: str, partition: int) -> lis
     found = set()
     for number, base_offset in enumerate(bases):
         check = SegmentCheck(fs, folder, base_offset, None if number + 1 == len(bases) else bases[number + 1])
-        found |= {each.file for each in check.run(Totals(), lambda _: None) if each.file.suffix != ".log"}
+        found |= {problem.file for problem in check.run(Totals(), lambda _: None) if problem.file.suffix != ".log"}
     return sorted(found)
 
 

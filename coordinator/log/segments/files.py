@@ -38,7 +38,7 @@ def remove_segment_files(fs: FileSystem, folder: Path, base_offset: int, suffix:
     Raises:
         OSError: a file cannot be removed.
     """
-    for each in SEGMENT_FILES:
-        path = segment_path(folder, base_offset, each + suffix)
+    for segment_file in SEGMENT_FILES:
+        path = segment_path(folder, base_offset, segment_file + suffix)
         if fs.exists(path):
             fs.remove(path)

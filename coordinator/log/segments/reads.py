@@ -105,7 +105,7 @@ def _next_damage(segment: Segment, position: int) -> int:
     """The position of the first damage from a position on; the end of the segment if there is none."""
     if not segment.damages:
         return segment.size_bytes
-    return next((each.position for each in segment.damages if each.position >= position), segment.size_bytes)
+    return next((damage.position for damage in segment.damages if damage.position >= position), segment.size_bytes)
 
 
 def _find_batch(segment: Segment, data: bytes, offset: int, lowest_offset: int, position: int) -> tuple[int, bool]:

@@ -136,7 +136,7 @@ class AclHandlers:
             return _create_error(request, ErrorCode.POLICY_VIOLATION, call.api_version, TOO_MANY_NEW)
         if refused:
             yield from self._refuse(acls, results, refused)
-        response = CreateAclsResponse(results=[each or AclCreationResult(error_message="") for each in results])
+        response = CreateAclsResponse(results=[result or AclCreationResult(error_message="") for result in results])
         return (yield from answer_when_committed(self._metadata, response))
 
     def _check(self, acls: list[Acl]) -> Steps[tuple[list[AclCreationResult | None], dict[Acl, AclChange]]]:
@@ -186,8 +186,8 @@ class AclHandlers:
 
     def delete(self, request: DeleteAclsRequest, call: RequestContext) -> Steps[Any]:
         filters = []
-        for each in request.filters:
-            filters.append(_filter_of(each))
+        for filter_ in request.filters:
+            filters.append(_filter_of(filter_))
             if has_unknown(filters[-1]):
                 return _closed(call)
             yield

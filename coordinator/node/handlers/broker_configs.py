@@ -65,13 +65,15 @@ def broker_configs(config: Config, stored: BrokerConfigs) -> Iterable[DescribeCo
     for name in sorted(names | overrides.keys()):
         synonyms = _synonyms(name)
         places: list[Place] = [
-            (each, configs[each], source_of(broker))
+            (synonym, configs[synonym], source_of(broker))
             for broker, configs in dynamic.items()
-            for each in synonyms
-            if each in configs
+            for synonym in synonyms
+            if synonym in configs
         ]
-        places += [(each, overrides[each], ConfigSource.STATIC_BROKER) for each in synonyms if each in overrides]
-        places += sorted((place for each in synonyms for place in _static(each, config)), key=itemgetter(2))
+        places += [
+            (synonym, overrides[synonym], ConfigSource.STATIC_BROKER) for synonym in synonyms if synonym in overrides
+        ]
+        places += sorted((place for synonym in synonyms for place in _static(synonym, config)), key=itemgetter(2))
         yield _described(name, *_type_and_secrecy(name), list(_from_own(name, places)), _doc(name))
 
 
@@ -132,8 +134,8 @@ def _described(
         config_source=source,
         is_sensitive=is_sensitive,
         synonyms=[
-            DescribeConfigsSynonym(name=place, value=None if is_sensitive else text, source=each)
-            for place, text, each in places
+            DescribeConfigsSynonym(name=place, value=None if is_sensitive else text, source=config_source)
+            for place, text, config_source in places
         ],
         config_type=type_number,
         documentation=doc,

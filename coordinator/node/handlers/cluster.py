@@ -130,35 +130,35 @@ class ClusterHandlers:
         wanted = request.topics
         has_created = False
         is_by_id = False
-        for topic in wanted or ():
-            is_by_id = is_by_id or _is_by_id(topic)
+        for requested in wanted or ():
+            is_by_id = is_by_id or _is_by_id(requested)
             yield
         if is_by_id and call.api_version < IDS_VERSION:
             return _metadata_error(request, ErrorCode.INVALID_REQUEST, call.api_version)
         if wanted is None or (call.api_version < NULL_MEANS_ALL_VERSION and not wanted):
             topics = yield from self._each(self._described, list(self._image.topics.values()))
-        elif is_by_id and any(topic.topic_id != NO_ID for topic in wanted):
+        elif is_by_id and any(requested.topic_id != NO_ID for requested in wanted):
             # A single id is enough for Kafka to ignore all names.
-            ids = dict.fromkeys(topic.topic_id for topic in wanted if topic.topic_id != NO_ID)
+            ids = dict.fromkeys(requested.topic_id for requested in wanted if requested.topic_id != NO_ID)
             topics = yield from self._each(self._find_by_id, ids)
         else:
             names: dict[str, None] = {}
-            for topic in wanted:
-                if topic.name is None:
+            for requested in wanted:
+                if requested.name is None:
                     # Neither a name nor an id: what Kafka answers, from a null pointer.
                     return _metadata_error(request, ErrorCode.UNKNOWN_SERVER_ERROR, call.api_version)
-                names[topic.name] = None
+                names[requested.name] = None
                 yield
             topics = yield from self._each(self._find_by_name, names)
             if request.allow_auto_topic_creation and self._config[AUTO_CREATE_TOPICS_ENABLE]:
                 has_created = yield from self._create_unknown(topics)
         if request.include_topic_authorized_operations:
-            for each in topics:
-                if each.name is not None:
-                    each.topic_authorized_operations = TOPIC_OPERATIONS
+            for topic in topics:
+                if topic.name is not None:
+                    topic.topic_authorized_operations = TOPIC_OPERATIONS
                 yield
         brokers = [
-            MetadataResponseBroker(node_id=each.node_id, host=each.host, port=each.port) for each in self._nodes(call)
+            MetadataResponseBroker(node_id=node.node_id, host=node.host, port=node.port) for node in self._nodes(call)
         ]
         response = MetadataResponse(
             brokers=brokers,
@@ -256,8 +256,8 @@ class ClusterHandlers:
             cluster_id=self._cluster_id,
             controller_id=self._node_id,
             brokers=[
-                DescribeClusterBroker(broker_id=each.node_id, host=each.host, port=each.port)
-                for each in self._nodes(call)
+                DescribeClusterBroker(broker_id=node.node_id, host=node.host, port=node.port)
+                for node in self._nodes(call)
             ],
             cluster_authorized_operations=_cluster_operations(request.include_cluster_authorized_operations),
         )

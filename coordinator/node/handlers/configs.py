@@ -156,12 +156,12 @@ class ConfigHandlers:
             case _:
                 raise TopicError(ErrorCode.INVALID_REQUEST, UNREADABLE)
         keys = set(wanted.configuration_keys or ())
-        chosen = [each for each in configs if not keys or each.name in keys]
-        for each in chosen:
+        chosen = [config for config in configs if not keys or config.name in keys]
+        for resource in chosen:
             if not with_synonyms:
-                each.synonyms = []
+                resource.synonyms = []
             if not with_documentation:
-                each.documentation = None
+                resource.documentation = None
         return chosen
 
     def _topic(self, name: str) -> Topic:
@@ -226,7 +226,7 @@ class ConfigHandlers:
             problem = reloaded.get(Resource(result["resource_type"], result["resource_name"]))
             if problem and not result["error_code"]:
                 result |= {"error_code": ErrorCode.INVALID_REQUEST, "error_message": problem}
-        responses = [incremental_alter_configs.AlterConfigsResourceResponse(**each) for each in results]
+        responses = [incremental_alter_configs.AlterConfigsResourceResponse(**result) for result in results]
         response = incremental_alter_configs.IncrementalAlterConfigsResponse(responses=responses)
         return (yield from answer_when_committed(self._metadata, response))
 
@@ -238,7 +238,7 @@ class ConfigHandlers:
             wanted.append(Wanted(resource, [name for name, _ in entries], _replacing(entries), is_replacing=True))
             yield
         results = yield from self._change(wanted, request.validate_only)
-        responses = [alter_configs.AlterConfigsResourceResponse(**each) for each in results]
+        responses = [alter_configs.AlterConfigsResourceResponse(**result) for result in results]
         return (
             yield from answer_when_committed(self._metadata, alter_configs.AlterConfigsResponse(responses=responses))
         )
@@ -318,12 +318,12 @@ class ConfigHandlers:
 def _synonyms(key: ResourceConfigKey, places: list[Origin]) -> list[DescribeConfigsSynonym]:
     """The places of a value as Kafka tells them: a default only where it is that of a config of the broker."""
     synonyms = []
-    for each in places:
-        name: str | None = each.name
-        if each.source is ConfigSource.DEFAULT:
+    for place in places:
+        name: str | None = place.name
+        if place.source is ConfigSource.DEFAULT:
             name = _broker_default(key)
         if name is not None:
-            synonyms.append(DescribeConfigsSynonym(name=name, value=each.shown, source=each.source))
+            synonyms.append(DescribeConfigsSynonym(name=name, value=place.shown, source=place.source))
     return synonyms
 
 
@@ -368,8 +368,8 @@ def _altered(resource: Resource, error: ErrorCode, message: str | None) -> dict[
 
 def _describe_error(request: DescribeConfigsRequest, error: ErrorCode, api_version: int) -> DescribeConfigsResponse:
     results = [
-        _described(Resource(each.resource_type, each.resource_name), error, error.description, [])
-        for each in request.resources
+        _described(Resource(resource.resource_type, resource.resource_name), error, error.description, [])
+        for resource in request.resources
     ]
     return DescribeConfigsResponse(results=results)
 
@@ -378,8 +378,8 @@ def _replace_error(
     request: alter_configs.AlterConfigsRequest, error: ErrorCode, api_version: int
 ) -> alter_configs.AlterConfigsResponse:
     responses = []
-    for each in request.resources:
-        result = _altered(Resource(each.resource_type, each.resource_name), error, error.description)
+    for resource in request.resources:
+        result = _altered(Resource(resource.resource_type, resource.resource_name), error, error.description)
         responses.append(alter_configs.AlterConfigsResourceResponse(**result))
     return alter_configs.AlterConfigsResponse(responses=responses)
 
@@ -388,7 +388,7 @@ def _alter_error(
     request: incremental_alter_configs.IncrementalAlterConfigsRequest, error: ErrorCode, api_version: int
 ) -> incremental_alter_configs.IncrementalAlterConfigsResponse:
     responses = []
-    for each in request.resources:
-        result = _altered(Resource(each.resource_type, each.resource_name), error, error.description)
+    for resource in request.resources:
+        result = _altered(Resource(resource.resource_type, resource.resource_name), error, error.description)
         responses.append(incremental_alter_configs.AlterConfigsResourceResponse(**result))
     return incremental_alter_configs.IncrementalAlterConfigsResponse(responses=responses)

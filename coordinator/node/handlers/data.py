@@ -138,7 +138,15 @@ class DataHandlers:
             self._flusher.when_durable(lambda _: self._produced(response, call))
             return DEFERRED
         rejected = next(
-            filter(None, (each.error_code for topic in response.responses for each in topic.partition_responses)), 0
+            filter(
+                None,
+                (
+                    partition_response.error_code
+                    for topic in response.responses
+                    for partition_response in topic.partition_responses
+                ),
+            ),
+            0,
         )
         if rejected:
             call.connection.reject(without_response(call, ErrorCode(rejected)))
@@ -156,10 +164,11 @@ class DataHandlers:
         known = image.topics.get(topic.name) or image.topics_by_id.get(topic.topic_id)
         if known is not None:
             topic.partition_responses = [
-                each
-                if each.error_code != ErrorCode.NONE or partitions.leads(known.name, each.index)
-                else rejected_produce(each.index, ErrorCode.KAFKA_STORAGE_ERROR)
-                for each in topic.partition_responses
+                partition_response
+                if partition_response.error_code != ErrorCode.NONE
+                or partitions.leads(known.name, partition_response.index)
+                else rejected_produce(partition_response.index, ErrorCode.KAFKA_STORAGE_ERROR)
+                for partition_response in topic.partition_responses
             ]
 
     def fetch(self, request: FetchRequest, call: RequestContext) -> Steps[Any]:
@@ -189,7 +198,7 @@ class DataHandlers:
             return _epoch_end(self._node.partitions.locate(topic, wanted.partition), wanted, current)
 
         topics = yield from answer_each_partition(
-            ((each.topic, each.partitions) for each in request.topics),
+            ((topic.topic, topic.partitions) for topic in request.topics),
             answer,
             lambda topic, partitions: OffsetForLeaderTopicResult(topic=topic, partitions=partitions),
         )

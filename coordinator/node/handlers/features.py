@@ -43,9 +43,11 @@ class FeatureHandlers:
         image = self._metadata.latest_image
         updates = (
             FeatureUpdate(
-                each.feature, each.max_version_level, each.upgrade_type if version >= UPGRADE_TYPE_VERSION else UPGRADE
+                feature_update.feature,
+                feature_update.max_version_level,
+                feature_update.upgrade_type if version >= UPGRADE_TYPE_VERSION else UPGRADE,
             )
-            for each in request.feature_updates
+            for feature_update in request.feature_updates
         )
         changed: dict[str, int] = {}
         try:
@@ -61,7 +63,8 @@ class FeatureHandlers:
         response = UpdateFeaturesResponse(error_message=None)
         if version < WITHOUT_RESULTS_VERSION:
             response.results = [
-                UpdatableFeatureResult(feature=each.feature, error_message="NONE") for each in request.feature_updates
+                UpdatableFeatureResult(feature=feature_update.feature, error_message="NONE")
+                for feature_update in request.feature_updates
             ]
         return response
 

@@ -20,7 +20,9 @@ def group_configs(configs: Mapping[str, str], config: Config) -> Iterable[Descri
             is_default=places[0].source is ConfigSource.DEFAULT,
             config_source=places[0].source,
             is_sensitive=False,
-            synonyms=[DescribeConfigsSynonym(name=each.name, value=each.text, source=each.source) for each in places],
+            synonyms=[
+                DescribeConfigsSynonym(name=place.name, value=place.text, source=place.source) for place in places
+            ],
             config_type=key.type,
             documentation=key.doc,
         )

@@ -183,9 +183,9 @@ class InspectionHandlers:
                 found.append(ConfigResource(resource_name=name, resource_type=ConfigResourceType.GROUP))
                 yield
         found += [
-            ConfigResource(resource_name=node_id, resource_type=each)
-            for each in (ConfigResourceType.BROKER_LOGGER, ConfigResourceType.BROKER)
-            if each in wanted
+            ConfigResource(resource_name=node_id, resource_type=literal)
+            for literal in (ConfigResourceType.BROKER_LOGGER, ConfigResourceType.BROKER)
+            if literal in wanted
         ]
         if ConfigResourceType.TOPIC in wanted:
             for name in list(self._image.topics):
@@ -213,9 +213,9 @@ def _quorum_error(request: DescribeQuorumRequest, error: ErrorCode, api_version:
             topic_name=topic.topic_name,
             partitions=[
                 DescribeQuorumResponsePartition(
-                    partition_index=each.partition_index, error_code=error, error_message=message
+                    partition_index=partition.partition_index, error_code=error, error_message=message
                 )
-                for each in topic.partitions
+                for partition in topic.partitions
             ],
         )
         for topic in request.topics

@@ -54,7 +54,9 @@ class QuotaHandlers:
         self, request: DescribeClientQuotasRequest, call: RequestContext
     ) -> Steps[DescribeClientQuotasResponse]:
         quotas = self._metadata.image.quotas
-        components = [Component(each.entity_type, each.match_type, each.match) for each in request.components]
+        components = [
+            Component(component.entity_type, component.match_type, component.match) for component in request.components
+        ]
         try:
             matches = matcher(components, request.strict)
         except InvalidFilter as problem:
@@ -73,13 +75,23 @@ class QuotaHandlers:
     def alter(self, request: AlterClientQuotasRequest, call: RequestContext) -> Steps[Any]:
         changes = Changes(self._metadata.latest_image.quotas, self._config[CLIENT_QUOTAS_MAX])
         for entry in request.entries:
-            names = {each.entity_type: each.entity_name for each in entry.entity}
-            operations = [Operation(each.key, None if each.remove else each.value) for each in entry.ops]
+            names = {
+                alter_client_quotas_entity.entity_type: alter_client_quotas_entity.entity_name
+                for alter_client_quotas_entity in entry.entity
+            }
+            operations = [
+                Operation(
+                    alter_client_quotas_op.key, None if alter_client_quotas_op.remove else alter_client_quotas_op.value
+                )
+                for alter_client_quotas_op in entry.ops
+            ]
             changes.add(Alteration(names, operations))
             yield
         if changes.records and not request.validate_only:
             self._metadata.change_quotas(changes.records, self._now_ms(), self._throttling.load)
-        response = AlterClientQuotasResponse(entries=[_result(*each) for each in changes.problems.items()])
+        response = AlterClientQuotasResponse(
+            entries=[_result(*entity_problem) for entity_problem in changes.problems.items()]
+        )
         return (yield from answer_when_committed(self._metadata, response))
 
 
@@ -101,8 +113,10 @@ def _alter_error(request: AlterClientQuotasRequest, error: ErrorCode, api_versio
     results = []
     for entry in request.entries:
         entity = [
-            AlterClientQuotasEntityResult(entity_type=each.entity_type, entity_name=each.entity_name)
-            for each in entry.entity
+            AlterClientQuotasEntityResult(
+                entity_type=alter_client_quotas_entity.entity_type, entity_name=alter_client_quotas_entity.entity_name
+            )
+            for alter_client_quotas_entity in entry.entity
         ]
         results.append(AlterClientQuotasEntryResult(error_code=error, error_message=error.description, entity=entity))
     return AlterClientQuotasResponse(entries=results)

@@ -62,7 +62,7 @@ class ReplicaHandlers:
         if request.topics and request.timeout_ms <= 0:
             return _reassign_error(request, ErrorCode.REQUEST_TIMED_OUT, call.api_version)
         responses = yield from answer_each_partition(
-            ((each.name, each.partitions) for each in request.topics),
+            ((topic.name, topic.partitions) for topic in request.topics),
             self._reassign,
             lambda topic, partitions: ReassignableTopicResponse(name=topic, partitions=partitions),
         )
@@ -98,7 +98,7 @@ class ReplicaHandlers:
             results = [ReplicaElectionResult(topic=name) for name in self._image.topics]
         else:
             results = yield from answer_each_partition(
-                ((each.topic, each.partitions) for each in request.topic_partitions),
+                ((topic_partition.topic, topic_partition.partitions) for topic_partition in request.topic_partitions),
                 self._election,
                 lambda topic, partitions: ReplicaElectionResult(topic=topic, partition_result=partitions),
             )
@@ -117,7 +117,7 @@ def _assignment_problem(replicas: Sequence[int], leader: int) -> str | None:
     """Why a partition cannot have these replicas; None when they are those that it has."""
     if not replicas:
         return "The manual partition assignment includes an empty replica list."
-    unknown = next((each for each in replicas if each != leader), None)
+    unknown = next((replica for replica in replicas if replica != leader), None)
     if unknown is not None:
         return f"The manual partition assignment includes broker {unknown}, but no such broker is registered."
     if len(replicas) > 1:

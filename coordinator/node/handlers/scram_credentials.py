@@ -104,8 +104,8 @@ class ScramCredentialHandlers:
             yield
         self._metadata.change_scram_credentials(records, self._now_ms())
         results += [
-            AlterUserScramCredentialsResult(user=name, error_code=each.error, error_message=str(each) or None)
-            for name, each in problems.items()
+            AlterUserScramCredentialsResult(user=name, error_code=problem.error, error_message=str(problem) or None)
+            for name, problem in problems.items()
         ]
         return (yield from answer_when_committed(self._metadata, AlterUserScramCredentialsResponse(results=results)))
 
@@ -217,7 +217,7 @@ def _describe_error(
 def _alter_error(
     request: AlterUserScramCredentialsRequest, error: ErrorCode, api_version: int, message: str | None = None
 ) -> AlterUserScramCredentialsResponse:
-    names = dict.fromkeys(each.name for each in _changes(request))
+    names = dict.fromkeys(change.name for change in _changes(request))
     return AlterUserScramCredentialsResponse(
         results=[
             AlterUserScramCredentialsResult(user=name, error_code=error, error_message=message or error.description)

@@ -153,7 +153,7 @@ class TopicHandlers:
             topics.validate_more_partitions(wanted.name, wanted.count)
             more = wanted.count - self._metadata.latest_image.partition_count(wanted.name)
             if wanted.assignments is not None:
-                _check_assignments(more, [each.broker_ids for each in wanted.assignments], self._node_id)
+                _check_assignments(more, [assignment.broker_ids for assignment in wanted.assignments], self._node_id)
             count_mutations(more)
             if not validate_only:
                 topics.add_partitions(wanted.name, wanted.count, self._now_ms())
@@ -225,8 +225,10 @@ def _counts(wanted: CreatableTopic, node_id: int) -> tuple[int, int]:
     if (wanted.num_partitions, wanted.replication_factor) != (DEFAULT_COUNT, DEFAULT_COUNT):
         message = "With a replica assignment, partition count and replication factor must be -1."
         raise TopicError(ErrorCode.INVALID_REQUEST, message)
-    indexes = sorted(each.partition_index for each in wanted.assignments)
-    if indexes != list(range(len(indexes))) or any(each.broker_ids != [node_id] for each in wanted.assignments):
+    indexes = sorted(assignment.partition_index for assignment in wanted.assignments)
+    if indexes != list(range(len(indexes))) or any(
+        assignment.broker_ids != [node_id] for assignment in wanted.assignments
+    ):
         message = f"Partitions must be 0, 1, 2, … with broker {node_id} each: there is no other."
         raise TopicError(ErrorCode.INVALID_REPLICA_ASSIGNMENT, message)
     return len(indexes), 1
@@ -240,7 +242,7 @@ def _check_assignments(partitions: int, broker_ids: list[list[int]], node_id: in
             "specified."
         )
         raise TopicError(ErrorCode.INVALID_REPLICA_ASSIGNMENT, message)
-    if any(each != [node_id] for each in broker_ids):
+    if any(broker_id != [node_id] for broker_id in broker_ids):
         message = f"Each new partition must be on broker {node_id}: there is no other."
         raise TopicError(ErrorCode.INVALID_REPLICA_ASSIGNMENT, message)
 
@@ -256,8 +258,8 @@ def _not_created(wanted: CreatableTopic, error: ErrorCode, message: str | None) 
 def _split_valid(wanted: list[DeleteTopicState]) -> Steps[tuple[list[DeleteTopicState], list[DeletableTopicResult]]]:
     """The topics that are named once, by a name or an id, and the answers for the others."""
     times: Counter[tuple[str | None, bytes]] = Counter()
-    for each in wanted:
-        times[each.name, each.topic_id] += 1
+    for topic in wanted:
+        times[topic.name, topic.topic_id] += 1
         yield
     valid, rejected = [], []
     for (name, topic_id), count in times.items():
@@ -292,4 +294,6 @@ def _add_partitions_error(
 
 def _delete_error(request: DeleteTopicsRequest, error: ErrorCode, api_version: int) -> DeleteTopicsResponse:
     named = request.topics or [DeleteTopicState(name=name) for name in request.topic_names]
-    return DeleteTopicsResponse(responses=[_not_deleted(each.name, each.topic_id, error, None) for each in named])
+    return DeleteTopicsResponse(
+        responses=[_not_deleted(member_id.name, member_id.topic_id, error, None) for member_id in named]
+    )

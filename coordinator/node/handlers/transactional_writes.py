@@ -127,13 +127,13 @@ class TransactionalWriteHandlers:
         rejected: list[TxnOffsetCommitResponseTopic] = []
         for topic in request.topics:
             count = self._node.partitions.partition_count(topic.name)
-            existing = [each for each in topic.partitions if 0 <= each.partition_index < count]
+            existing = [partition for partition in topic.partitions if 0 <= partition.partition_index < count]
             missing = [
                 TxnOffsetCommitResponsePartition(
-                    partition_index=each.partition_index, error_code=ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+                    partition_index=partition.partition_index, error_code=ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
                 )
-                for each in topic.partitions
-                if not 0 <= each.partition_index < count
+                for partition in topic.partitions
+                if not 0 <= partition.partition_index < count
             ]
             if existing:
                 known.append(TxnOffsetCommitRequestTopic(name=topic.name, partitions=existing))
@@ -149,8 +149,8 @@ class TransactionalWriteHandlers:
         if not self._node.config[WRITE_TXN_MARKERS_ENABLE]:
             return (yield from _all_markers(request, ErrorCode.CLUSTER_AUTHORIZATION_FAILED))
         wanted: list[tuple[int, TopicPartition]] = []
-        for position, each in enumerate(request.markers):
-            for topic in each.topics:
+        for position, marker in enumerate(request.markers):
+            for topic in marker.topics:
                 for index in topic.partition_indexes:
                     wanted.append((position, TopicPartition(topic.name, index)))
                     yield

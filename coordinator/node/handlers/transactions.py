@@ -136,14 +136,19 @@ class TransactionHandlers:
         results: list[PartitionErrors | None] = [None] * len(request.transactions)
         asked: list[tuple[int, PartitionsRequest]] = []
         not_tried: set[int] = set()
-        for position, each in enumerate(request.transactions):
-            errors, wanted = yield from self._split_known(each.topics)
+        for position, transaction in enumerate(request.transactions):
+            errors, wanted = yield from self._split_known(transaction.topics)
             if errors:
                 results[position] = errors
                 not_tried.add(position)
                 continue
             one = PartitionsRequest(
-                each.transactional_id, each.producer_id, each.producer_epoch, wanted, client_version, each.verify_only
+                transaction.transactional_id,
+                transaction.producer_id,
+                transaction.producer_epoch,
+                wanted,
+                client_version,
+                transaction.verify_only,
             )
             asked.append((position, one))
         add = self._node.transactions.add_partitions
@@ -192,7 +197,7 @@ class TransactionHandlers:
         if not ids:
             return DescribeTransactionsResponse()
         call.request_id = self._node.pending.register(call.connection)
-        Portions(self._node, self._described, call, ((each, each) for each in ids)).begin()
+        Portions(self._node, self._described, call, ((id_, id_) for id_ in ids)).begin()
         return DEFERRED
 
     def _enqueue_description(self, transactional_id: str, part: str, context: OperationContext) -> None:
@@ -258,11 +263,11 @@ def _added_to_all(
 ) -> Steps[AddPartitionsToTxnResponse]:
     """`not_tried` are the positions of transactions that name partitions which do not exist."""
     response = AddPartitionsToTxnResponse()
-    for position, (each, errors) in enumerate(zip(request.transactions, results, strict=True)):
-        by_topic = _merged if each.verify_only or position in not_tried else _by_topic
-        topic_results = yield from by_topic(each.topics, errors or {}, api_version)
+    for position, (transaction, errors) in enumerate(zip(request.transactions, results, strict=True)):
+        by_topic = _merged if transaction.verify_only or position in not_tried else _by_topic
+        topic_results = yield from by_topic(transaction.topics, errors or {}, api_version)
         response.results_by_transaction.append(
-            AddPartitionsToTxnResult(transactional_id=each.transactional_id, topic_results=topic_results)
+            AddPartitionsToTxnResult(transactional_id=transaction.transactional_id, topic_results=topic_results)
         )
     return response
 
@@ -286,5 +291,7 @@ def _merge_described(ids: list[str], parts: list[Any]) -> DescribeTransactionsRe
 
 def _describe_all_error(request: DescribeTransactionsRequest, error: ErrorCode, api_version: int) -> Any:
     return DescribeTransactionsResponse(
-        transaction_states=[describe_error(each, error, 0) for each in request.transactional_ids]
+        transaction_states=[
+            describe_error(transactional_id, error, 0) for transactional_id in request.transactional_ids
+        ]
     )

@@ -62,17 +62,19 @@ def choose(found: list[Reading], known: KnownIds) -> tuple[Reading, bool]:
     """The likeliest reading, and whether it is sure. `found` is not empty."""
     if len(found) == 1:
         return found[0], True
-    ranked = sorted(found, key=lambda each: _rank(each, known), reverse=True)
+    ranked = sorted(found, key=lambda reading: _rank(reading, known), reverse=True)
     best = ranked[0]
     if not _is_plausible(best, known) or _rank(best, known) <= _rank(ranked[1], known):
         return best, False
-    of_same_group = [each for each in ranked[1:] if each.groups == best.groups and _fits(each) != TEMPORARILY]
+    of_same_group = [
+        reading for reading in ranked[1:] if reading.groups == best.groups and _fits(reading) != TEMPORARILY
+    ]
     return best, not of_same_group or known.has_members(best.members) or _fits(best) == 1
 
 
 def _rank(reading: Reading, known: KnownIds) -> tuple[int, ...]:
     groups = sum(map(known.is_group, reading.groups))
-    members = sum(1 if each in _nobody(reading) or known.is_plausible(each) else -1 for each in reading.members)
+    members = sum(1 if member in _nobody(reading) or known.is_plausible(member) else -1 for member in reading.members)
     if reading.list_text is not None:
         members += 1 if known.split(reading.list_text)[1] else -1
     is_known_reason = reading.reason is None or reading.reason.reason is not Reason.OTHER
@@ -97,6 +99,6 @@ def _fits(reading: Reading) -> int:
 def _is_plausible(reading: Reading, known: KnownIds) -> bool:
     return (
         all(map(known.is_group, reading.groups))
-        and all(each in _nobody(reading) or known.is_plausible(each) for each in reading.members)
+        and all(member in _nobody(reading) or known.is_plausible(member) for member in reading.members)
         and (reading.list_text is None or known.split(reading.list_text)[1])
     )

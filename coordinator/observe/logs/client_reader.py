@@ -132,7 +132,7 @@ class ClientScanner:
 
     def _chosen(self, readings: list[ClientReading]) -> ClientReading:
         """The reading of a group that the caller or an earlier line names, else the first."""
-        return next((each for each in readings if self._is_known(each.fields)), readings[0])
+        return next((reading for reading in readings if self._is_known(reading.fields)), readings[0])
 
     def _is_known(self, fields: dict[str, Any]) -> bool:
         group_id = fields.get("group_id")
@@ -194,14 +194,20 @@ class ClientScanner:
 
 def without_doubles(statements: list[ClientStatement]) -> list[ClientStatement]:
     """In order of time, each once. librdkafka tells an exceeded interval at two levels."""
-    ordered = sorted(statements, key=lambda each: (each.place.time_ms, each.place.name, each.place.position or 0))
+    ordered = sorted(
+        statements, key=lambda statement: (statement.place.time_ms, statement.place.name, statement.place.position or 0)
+    )
     seen: set[object] = set()
     kept = []
-    for each in ordered:
-        fields = msgspec.structs.asdict(each)
+    for statement in ordered:
+        fields = msgspec.structs.asdict(statement)
         place = fields.pop("place")
-        key = (type(each), place.time_ms // (10_000 if isinstance(each, PollTimeoutExceeded) else 1), *fields.values())
+        key = (
+            type(statement),
+            place.time_ms // (10_000 if isinstance(statement, PollTimeoutExceeded) else 1),
+            *fields.values(),
+        )
         if key not in seen:
             seen.add(key)
-            kept.append(each)
+            kept.append(statement)
     return kept

@@ -67,7 +67,7 @@ def _made(library: Library, rules: tuple[Rule, ...], text: str, own: Values) -> 
             raise TooManyReadings(text)
         if readings:
             kind = cast(type[ClientStatement], rule.statement)
-            return [ClientReading(library, kind, _fields(rule, each, own)) for each in readings]
+            return [ClientReading(library, kind, _fields(rule, reading, own)) for reading in readings]
     return []
 
 
@@ -131,4 +131,4 @@ def partitions_of(text: str) -> tuple[str, ...] | None:
     if topics and not text.startswith("["):
         return tuple(f"{topic}-{index}" for topic, indexes in topics for index in indexes.split())
     parts = inner.split(", ")
-    return tuple(parts) if all(re.fullmatch(r"\S+-\d+", each) for each in parts) else None
+    return tuple(parts) if all(re.fullmatch(r"\S+-\d+", part) for part in parts) else None

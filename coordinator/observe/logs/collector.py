@@ -93,7 +93,7 @@ class Collector:
 
     def statements(self) -> list[Statement]:
         """All that was added, in order of time."""
-        self._kept.sort(key=lambda each: each.order)
+        self._kept.sort(key=lambda kept: kept.order)
         return list(self._decided())
 
     def notes(self) -> Iterator[str]:
@@ -130,8 +130,8 @@ class Collector:
         if self._groups is None:
             return True
         if reading.rule.statement is GroupsDeleted:
-            return any(each in reading.fields["text"] for each in self._groups)
-        return not reading.groups or any(each in self._groups for each in reading.groups)
+            return any(group in reading.fields["text"] for group in self._groups)
+        return not reading.groups or any(group in self._groups for group in reading.groups)
 
     def _made(self, entry: Entry, place: Place, reading: Reading, is_doubtful: bool) -> Statement:
         kind = cast(type[Statement], reading.rule.statement)
@@ -157,7 +157,7 @@ class Collector:
         return fields
 
     def _drop_oldest(self) -> None:
-        self._kept.sort(key=lambda each: each.order)
+        self._kept.sort(key=lambda kept: kept.order)
         number = self._max // 4
         del self._kept[:number]
         self._dropped += number

@@ -43,9 +43,9 @@ class Document:
 
     def _encoded(self) -> Iterator[bytes]:
         for line, value in self._values():
-            for each in _objects(value):
+            for object_ in _objects(value):
                 self.numbers.append(line)
-                yield msgspec.json.encode(each) + b"\n"
+                yield msgspec.json.encode(object_) + b"\n"
 
     def _values(self) -> Iterator[tuple[int, Any]]:
         """The values of the document from the innermost list on that begins it, each with its line."""

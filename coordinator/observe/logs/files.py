@@ -110,12 +110,12 @@ def log_files(paths: Sequence[str], notes: list[str]) -> list[LogFile]:
         files = list(_expanded(path))
         if not files:
             notes.append(f"{path}: no such file")
-        for each in files:
+        for file in files:
             try:
-                if _is_readable(each, notes):
-                    found.setdefault(str(each.resolve()), _log_file(each))
+                if _is_readable(file, notes):
+                    found.setdefault(str(file.resolve()), _log_file(file))
             except OSError as error:
-                notes.append(f"{each}: {error.strerror}")
+                notes.append(f"{file}: {error.strerror}")
     return sorted(found.values(), key=_first_time)
 
 
@@ -126,8 +126,8 @@ def _expanded(path: str) -> Iterator[Path]:
     elif plain.exists():
         yield plain
     else:
-        for each in sorted(glob.glob(path, recursive=True)):
-            yield from _expanded(each)
+        for name in sorted(glob.glob(path, recursive=True)):
+            yield from _expanded(name)
 
 
 def _is_readable(path: Path, notes: list[str]) -> bool:

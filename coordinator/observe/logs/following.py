@@ -137,15 +137,15 @@ class LogFollower:
         return LogPosition(part.number, part.begin, part.offset + self._begin - part.at, line)
 
     def _part_at(self, at: int) -> _Part:
-        return next(each for each in reversed(self._parts) if each.at <= at)
+        return next(part for part in reversed(self._parts) if part.at <= at)
 
     def _noted(self) -> list[str]:
         """What was noted since, each defect of the lines once in a file."""
-        for each in self._counts.notes(self.name):
-            what = each.rsplit(": ", 2)[0]
+        for note in self._counts.notes(self.name):
+            what = note.rsplit(": ", 2)[0]
             if what not in self._told:
                 self._told.add(what)
-                self._notes.append(each)
+                self._notes.append(note)
         self._counts = Counts()
         self._count_into(self._counts)
         found, self._notes = self._notes, []
@@ -345,7 +345,7 @@ class LogFollower:
         at = max(current.at, keep)
         line = current.line + self._data.count(b"\n", current.at, at)
         moved = _Part(at - keep, current.number, current.begin, current.offset + at - current.at, line)
-        later = [msgspec.structs.replace(each, at=each.at - keep) for each in self._parts if each.at > self._begin]
+        later = [msgspec.structs.replace(part, at=part.at - keep) for part in self._parts if part.at > self._begin]
         self._parts = [moved, *later]
         self._data, self._begin = self._data[keep:], self._begin - keep
 

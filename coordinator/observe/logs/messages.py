@@ -42,11 +42,11 @@ class RulesOfWord:
         (self._open if len(end) < END_CHARS else self._by_end.setdefault(end, [])).append(rule)
 
     def begin(self, text: str) -> bool:
-        firsts = {each.template.first for each in chain(self._open, *self._by_end.values())}
-        return any(text.startswith(each) and (len(each) >= BEGIN_CHARS or not text.endswith(".")) for each in firsts)
+        firsts = {rule.template.first for rule in chain(self._open, *self._by_end.values())}
+        return any(text.startswith(first) and (len(first) >= BEGIN_CHARS or not text.endswith(".")) for first in firsts)
 
     def that_may_read(self, text: str) -> list[Rule]:
-        found = [each for each in self._open if each.template.probe in text]
+        found = [rule for rule in self._open if rule.template.probe in text]
         closed = self._by_end.get(text[-END_CHARS:])
         return found if closed is None else [*closed, *found]
 
@@ -114,7 +114,7 @@ def begins_as_known(text: str) -> bool:
     """Whether a message begins with the words of a rule, up to its first field, and is none that is left out."""
     word = FIRST_WORD.match(text)
     rules = None if word is None else RULES.get(word.group())
-    return rules is not None and rules.begin(text) and not any(each.readings(text) for each in UNINTERESTING)
+    return rules is not None and rules.begin(text) and not any(template.readings(text) for template in UNINTERESTING)
 
 
 def readings(text: str) -> list[Reading]:
@@ -129,7 +129,9 @@ def readings(text: str) -> list[Reading]:
             if "reason" in values and rule.statement is RebalancePrepared:
                 text_of_reason = values.pop("reason")
                 is_java = rule.template.text.endswith(").")
-                found += [Reading(rule, values, each) for each in reason_readings(text_of_reason, is_java)]
+                found += [
+                    Reading(rule, values, reason_reading) for reason_reading in reason_readings(text_of_reason, is_java)
+                ]
             else:
                 found.append(Reading(rule, values))
         if len(found) > 200:

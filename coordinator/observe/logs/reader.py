@@ -81,7 +81,7 @@ def read_broker_logs(
         notes += counts.notes(file.name)
     statements = collector.statements()
     notes += collector.notes()
-    is_assumed = any(each.is_zone_assumed for each in statements)
+    is_assumed = any(statement.is_zone_assumed for statement in statements)
     return LogStatements(statements, [*notes, *_note_of_zone(zone, is_assumed)], is_assumed)
 
 
@@ -115,7 +115,7 @@ def read_client_logs(
                 notes.append(f"{file.name}: {NOTHING}")
         notes += counts.notes(file.name)
     statements = without_doubles(found)
-    is_assumed = any(each.is_zone_assumed for each in statements)
+    is_assumed = any(statement.is_zone_assumed for statement in statements)
     return ClientLogStatements(statements, [*notes, *_note_of_zone(zone, is_assumed)], is_assumed)
 
 
@@ -132,7 +132,7 @@ def _opened(
     if log_format not in FORMATS:
         raise ValueError(f"{log_format!r} is none of the formats {', '.join(FORMATS)}")
     files = log_files(paths, notes)
-    all_bytes, done_bytes = sum(each.size for each in files), 0
+    all_bytes, done_bytes = sum(file.size for file in files), 0
     for file in files:
         try:
             opened, position = file.open()

@@ -16,7 +16,10 @@ _INSTANCES: Final = ("{group_instance_id:scala-instance}", "{group_instance_id:j
 WITH_CLIENT_REASON: Final = tuple(
     (Template(text), reason)
     for text, reason in (
-        *((f"Adding new member {{member_id}} with group instance id {each}", Reason.NEW_MEMBER) for each in _INSTANCES),
+        *(
+            (f"Adding new member {{member_id}} with group instance id {instance}", Reason.NEW_MEMBER)
+            for instance in _INSTANCES
+        ),
         ("Removing member {member_id} on LeaveGroup", Reason.LEFT),
         ("Updating metadata for member {member_id} during {state_during}", Reason.UPDATED),
         ("Leader {member_id} re-joining group during {state_during}", Reason.LEADER_REJOINED),
@@ -109,7 +112,11 @@ def reason_readings(text: str, is_java: bool) -> list[ReasonReading]:
         if len(found) > 64:
             raise TooManyReadings(text)
         at = text.find(CLIENT, at + 1)
-    found = [each for each in found if each.template is None or each.template.text not in _LAST] or found
+    found = [
+        reason_reading
+        for reason_reading in found
+        if reason_reading.template is None or reason_reading.template.text not in _LAST
+    ] or found
     return found or [ReasonReading(Reason.OTHER, text, {}, None)]
 
 

@@ -118,7 +118,9 @@ def unwrapping(sample: Iterable[bytes], log_format: str = "auto", begins: re.Pat
     if not found:
         return None
     all_lines = sum(found.values())
-    chains = sorted((each for each in found if found[each] >= SHARE_MIN * all_lines), key=lambda each: -found[each])
+    chains = sorted(
+        (steps for steps in found if found[steps] >= SHARE_MIN * all_lines), key=lambda steps: -found[steps]
+    )
     # What takes off more is tried first: less would also do for its lines.
     chains.sort(key=len, reverse=True)
     return Unwrapping(

@@ -106,8 +106,10 @@ class OffsetsFollower:
             ClientError: a server answers with another error.
         """
         self._scans = {
-            each: PartitionScan(each, GroupRecordScan(wanted=self._wanted, table=self._table), self._notes, start)
-            for each, start in positions.items()
+            partition: PartitionScan(
+                partition, GroupRecordScan(wanted=self._wanted, table=self._table), self._notes, start
+            )
+            for partition, start in positions.items()
         }
         self._commits_told = troubles = 0
         self.current_at = {}
@@ -155,8 +157,8 @@ class OffsetsFollower:
                 if not answer.responses:
                     self._topic.wait_for_quota(answer)
                 for topic in answer.responses:
-                    for each in topic.partitions:
-                        problem = self._take(each, found) or problem
+                    for partition in topic.partitions:
+                        problem = self._take(partition, found) or problem
         except (CannotObserve, ErrorAnswer):
             raise
         except ClientError as lost:
@@ -187,8 +189,8 @@ class OffsetsFollower:
         for address, own in leaders.items():
             if address not in self._sent:
                 # What was read least comes first: an answer is filled in the order of the request.
-                own.sort(key=lambda each: self._scans[each].found.records)
-                positions = [(each, self._scans[each].position) for each in own]
+                own.sort(key=lambda partition: self._scans[partition].found.records)
+                positions = [(partition, self._scans[partition].position) for partition in own]
                 request = fetch_request(positions, self._wait_ms, bytes_min=BYTES_MIN, partition_bytes=PARTITION_BYTES)
                 connection = self._topic.connection(address)
                 version = connection.latest_version(request.API_KEY, FETCH_VERSION_MAX)

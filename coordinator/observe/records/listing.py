@@ -38,7 +38,7 @@ def list_groups_of_records(
     table, groups, notes = GroupTable(groups_max), StoredGroups(groups_max), Notes()
     with OffsetsTopic(bootstrap) as topic:
         starts, ends = topic.offsets(topic.partitions, EARLIEST), topic.offsets(topic.partitions, LATEST)
-        all_records = sum(ends[each] - starts[each] for each in topic.partitions)
+        all_records = sum(ends[partition] - starts[partition] for partition in topic.partitions)
         done = records = 0
         for partition in topic.partitions:
             found = GroupRecordScan(table=table)

@@ -102,12 +102,12 @@ class OffsetsTopic:
         """
 
         def ask(leader: WireConnection, own: list[int]) -> Answers:
-            wanted = [ListOffsetsPartition(partition_index=each, timestamp=timestamp) for each in own]
+            wanted = [ListOffsetsPartition(partition_index=partition, timestamp=timestamp) for partition in own]
             topics = [ListOffsetsTopic(name=OFFSETS_TOPIC, partitions=wanted)]
             answer = leader.send_latest(ListOffsetsRequest(replica_id=-1, topics=topics))
-            return ((each.partition_index, each) for each in answer.topics[0].partitions)
+            return ((partition.partition_index, partition) for partition in answer.topics[0].partitions)
 
-        return {partition: each.offset for partition, each in self._asked(partitions, ask).items()}
+        return {partition: response.offset for partition, response in self._asked(partitions, ask).items()}
 
     def ends(self, partition: int) -> tuple[int, int]:
         """The first offset, and the one after the last."""
@@ -158,10 +158,12 @@ class OffsetsTopic:
             self.raise_for(topic.error_code, f"cannot find the leaders of {OFFSETS_TOPIC}")
         if not topic.partitions:
             raise OffsetsUnavailable(None, "it has no partitions yet")
-        addresses = {each.node_id: f"{each.host}:{each.port}" for each in answer.brokers}
+        addresses = {broker.node_id: f"{broker.host}:{broker.port}" for broker in answer.brokers}
         self.partition_count = len(topic.partitions)
         self._leaders = {
-            each.partition_index: addresses[each.leader_id] for each in topic.partitions if each.leader_id in addresses
+            partition.partition_index: addresses[partition.leader_id]
+            for partition in topic.partitions
+            if partition.leader_id in addresses
         }
         # A cluster of one broker is reached at the address that was given: the one that it advertises may differ.
         if len(addresses) == 1:
@@ -170,9 +172,9 @@ class OffsetsTopic:
     def by_leader(self, partitions: Iterable[int]) -> dict[str, list[int]]:
         """Address of the leader → partitions. Those that have no leader are left out."""
         found: dict[str, list[int]] = {}
-        for each in partitions:
-            if each in self._leaders:
-                found.setdefault(self._leaders[each], []).append(each)
+        for partition in partitions:
+            if partition in self._leaders:
+                found.setdefault(self._leaders[partition], []).append(partition)
         return found
 
     def connection(self, address: str) -> WireConnection:

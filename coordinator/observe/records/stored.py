@@ -194,10 +194,10 @@ def _classic(key: bytes, value: bytes | None) -> ClassicGroup:
     if stored.generation < 0:
         raise ValueError(f"generation {stored.generation}")
     is_consumer = stored.protocol_type == CONSUMER_PROTOCOL
-    members = [_classic_member(each, is_consumer) for each in stored.members]
-    if sum(_count(each.partitions) for each in members) > PARTITIONS_NAMED_MAX:
-        for each in members:
-            each.unnamed_partitions, each.partitions = _count(each.partitions), {}
+    members = [_classic_member(member, is_consumer) for member in stored.members]
+    if sum(_count(member.partitions) for member in members) > PARTITIONS_NAMED_MAX:
+        for member in members:
+            member.unnamed_partitions, member.partitions = _count(member.partitions), {}
     return ClassicGroup(
         group_id,
         stored.generation,
@@ -242,8 +242,8 @@ def _assigned(assignment: bytes) -> TopicPartitions:
     except MALFORMED:
         return {}
     found: dict[str, set[int]] = {}
-    for each in stored.assigned_partitions:
-        found.setdefault(each.topic, set()).update(each.partitions)
+    for assigned_partition in stored.assigned_partitions:
+        found.setdefault(assigned_partition.topic, set()).update(assigned_partition.partitions)
     return {topic: sorted(found[topic]) for topic in sorted(found)}
 
 
@@ -278,7 +278,7 @@ def _group_topics(key: bytes, value: bytes | None) -> GroupTopics | None:
     if value is None:
         return None
     stored = decode_versioned(ConsumerGroupPartitionMetadataValue, value)
-    return GroupTopics(group_id, {each.topic_id.hex(): each.topic_name for each in stored.topics})
+    return GroupTopics(group_id, {topic.topic_id.hex(): topic.topic_name for topic in stored.topics})
 
 
 def _consumer_member(key: bytes, value: bytes | None) -> ConsumerMember:
@@ -320,8 +320,8 @@ def _current(key: bytes, value: bytes | None) -> CurrentAssignment | None:
         return None
     stored = decode_versioned(ConsumerGroupCurrentMemberAssignmentValue, value)
     held: dict[str, set[int]] = {}
-    for each in (*stored.assigned_partitions, *stored.partitions_pending_revocation):
-        held.setdefault(each.topic_id.hex(), set()).update(each.partitions)
+    for topic_partitions in (*stored.assigned_partitions, *stored.partitions_pending_revocation):
+        held.setdefault(topic_partitions.topic_id.hex(), set()).update(topic_partitions.partitions)
     is_settled = stored.state == _STABLE and not stored.partitions_pending_revocation
     partitions = {topic_id: sorted(held[topic_id]) for topic_id in sorted(held)}
     found = CurrentAssignment(named.group_id, named.member_id, stored.member_epoch, is_settled, partitions)

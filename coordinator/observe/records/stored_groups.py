@@ -153,7 +153,7 @@ class StoredGroups:
         known = {group_id for group_id, *_ in table}
         others = ((group_id, each) for group_id, each in self._groups.items() if group_id not in known)
         found += [_listed(group_id, each, 0, -1) for group_id, each in others if each.type]
-        return sorted(found, key=lambda each: each.group_id)
+        return sorted(found, key=lambda listed_by_records: listed_by_records.group_id)
 
 
 def _listed(group_id: bytes, group: _Group, commits: int, last_commit_ms: int) -> ListedByRecords:
@@ -181,7 +181,7 @@ def _state(group: _Group) -> str:
         return "Stable"
     if group.target < group.generation:
         return "Assigning"
-    is_stable = all(each == (group.generation, STABLE) for each in group.members.values())
+    is_stable = all(member == (group.generation, STABLE) for member in group.members.values())
     return "Stable" if is_stable else "Reconciling"
 
 

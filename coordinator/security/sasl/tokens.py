@@ -116,7 +116,7 @@ class TokenValidator:
         scopes = claims.get(rules.scope_claim, ())
         scopes = [scopes] if isinstance(scopes, str) else scopes
         if isinstance(scopes, list):
-            stripped = [each.strip() for each in scopes if isinstance(each, str)]
+            stripped = [scope.strip() for scope in scopes if isinstance(scope, str)]
             if len(stripped) < len(scopes) or not all(stripped) or len(set(stripped)) < len(stripped):
                 raise InvalidToken(f"its claim {rules.scope_claim} is no set of names")
         expires = claims["exp"]

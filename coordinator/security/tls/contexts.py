@@ -69,7 +69,7 @@ def load_key(context: ssl.SSLContext, key_store: KeyStore, config: ListenerConfi
 
 def trust(context: ssl.SSLContext, certificates: Iterable[x509.Certificate]) -> None:
     """Let a context trust certificates; as for Java, whether they are those of a root or not."""
-    text = b"".join(each.public_bytes(serialization.Encoding.DER) for each in certificates)
+    text = b"".join(certificate.public_bytes(serialization.Encoding.DER) for certificate in certificates)
     context.load_verify_locations(cadata=text)
     context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
 

@@ -35,7 +35,7 @@ def distinguished_name(certificate: bytes) -> str:
 def format_name(name: bytes) -> str:
     """A name in the form of DER, whose structure was checked."""
     ((_, relative_names, _),) = _elements(name)
-    return ",".join(reversed([_relative_name(each) for _, each, _ in _elements(relative_names)]))
+    return ",".join(reversed([_relative_name(value) for _, value, _ in _elements(relative_names)]))
 
 
 def _relative_name(attributes: bytes) -> str:

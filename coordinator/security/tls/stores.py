@@ -44,7 +44,7 @@ class KeyStore(msgspec.Struct, frozen=True):
         key: bytes = self.key.private_bytes(
             serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
         )
-        return key + b"".join(each.public_bytes(serialization.Encoding.PEM) for each in self.chain)
+        return key + b"".join(certificate.public_bytes(serialization.Encoding.PEM) for certificate in self.chain)
 
     @property
     def subject(self) -> bytes:
@@ -107,7 +107,7 @@ def read_trust_store(config: ListenerConfig) -> list[x509.Certificate]:
         else:
             _check_format(config, data, SSL_TRUSTSTORE_LOCATION, SSL_TRUSTSTORE_TYPE)
             store = _load_pkcs12(config, data, place, SSL_TRUSTSTORE_PASSWORD)
-            found = [each.certificate for each in store.additional_certs]
+            found = [additional_cert.certificate for additional_cert in store.additional_certs]
             found += [] if store.cert is None else [store.cert.certificate]
     else:
         _check_inline(config, SSL_TRUSTSTORE_CERTIFICATES, SSL_TRUSTSTORE_TYPE)
@@ -142,7 +142,7 @@ def _pkcs12_key_store(config: ListenerConfig, data: bytes, place: str) -> KeySto
     store = _load_pkcs12(config, data, place, SSL_KEYSTORE_PASSWORD)
     if store.key is None or store.cert is None:
         raise ConfigError(f"{place}: there is no private key with its certificate in it")
-    others = [each.certificate for each in store.additional_certs]
+    others = [additional_cert.certificate for additional_cert in store.additional_certs]
     return KeyStore(store.key, _ordered(store.cert.certificate, others))
 
 
@@ -159,7 +159,7 @@ def _ordered(leaf: x509.Certificate, others: list[x509.Certificate]) -> list[x50
     chain = [leaf]
     while len(chain) < CHAIN_MAX:
         last = chain[-1]
-        issuer = next((each for each in others if each.subject == last.issuer and each not in chain), None)
+        issuer = next((other for other in others if other.subject == last.issuer and other not in chain), None)
         if issuer is None:
             break
         chain.append(issuer)

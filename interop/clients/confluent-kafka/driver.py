@@ -19,7 +19,7 @@ TO_IGNORE = ("_PARTITION_EOF", "UNKNOWN_TOPIC_OR_PART", "_TRANSPORT", "_ALL_BROK
 
 
 def pairs(partitions):
-    return [(each.topic, each.partition) for each in partitions]
+    return [(partition.topic, partition.partition) for partition in partitions]
 
 
 class ConfluentMember(Member):

@@ -25,11 +25,11 @@ class Result(NamedTuple):
 
     @property
     def ops(self) -> int:
-        return sum(int(each["ops"]) for each in self.outputs)
+        return sum(int(output["ops"]) for output in self.outputs)
 
     @property
     def ops_per_second(self) -> float:
-        return sum(float(each["ops_per_s"]) for each in self.outputs)
+        return sum(float(output["ops_per_s"]) for output in self.outputs)
 
     def us(self, process: str, count: int) -> float:
         """µs of the CPU time of a process for each of so many operations."""
@@ -37,7 +37,7 @@ class Result(NamedTuple):
 
     def latency_ms(self, name: str, quantile: str) -> float:
         """The largest of the generators' quantiles."""
-        return max(float(each[name][quantile]) for each in self.outputs) / 1000
+        return max(float(output[name][quantile]) for output in self.outputs) / 1000
 
 
 class Generator:

@@ -64,7 +64,10 @@ class ChangingMember:
         assert response.error_code == ErrorCode.NONE, response
         self.epoch, self.has_to_report = response.member_epoch, False
         if response.assignment is not None:
-            owned = {each.topic_id: sorted(each.partitions) for each in response.assignment.topic_partitions}
+            owned = {
+                topic_partition.topic_id: sorted(topic_partition.partitions)
+                for topic_partition in response.assignment.topic_partitions
+            }
             self.has_to_report = owned != self.owned
             self.owned = owned
 
@@ -152,5 +155,7 @@ class ChangingGroup:
 
     def _is_stable(self) -> bool:
         """Whether all partitions are shared out at one epoch."""
-        owned: list[Any] = [index for each in self.members for indexes in each.owned.values() for index in indexes]
-        return len({each.epoch for each in self.members}) == 1 and sorted(owned) == list(range(self._partition_count))
+        owned: list[Any] = [index for member in self.members for indexes in member.owned.values() for index in indexes]
+        return len({member.epoch for member in self.members}) == 1 and sorted(owned) == list(
+            range(self._partition_count)
+        )

@@ -54,11 +54,11 @@ class WireMember:
         joined = self.client.receive(self._sent)
         self.member_id, self.generation = joined.member_id, joined.generation_id
         self.is_leader = joined.leader == joined.member_id
-        self._members = [each.member_id for each in joined.members]
+        self._members = [member.member_id for member in joined.members]
         return int(joined.error_code)
 
     def begin_sync(self) -> None:
-        shares = [SyncGroupRequestAssignment(member_id=each, assignment=each.encode()) for each in self._members]
+        shares = [SyncGroupRequestAssignment(member_id=member, assignment=member.encode()) for member in self._members]
         request = SyncGroupRequest(
             group_id=self._group_id,
             generation_id=self.generation,

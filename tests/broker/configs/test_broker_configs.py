@@ -260,7 +260,7 @@ def test_operations(operation, before, after):
 )
 def test_operations_that_are_refused(operations, error, message):
     with pytest.raises(TopicError) as problem:
-        incremental_change([Operation(*each) for each in operations], {})
+        incremental_change([Operation(*operation) for operation in operations], {})
     assert (problem.value.error, str(problem.value)) == (error, message)
 
 
@@ -277,11 +277,17 @@ def test_the_value_of_a_broker_counts_before_that_of_all_and_of_the_start():
 
 
 def test_the_keys_are_those_of_kafka():
-    dynamic = {name for name, each in kafka_broker_configs().items() if each.update_mode != READ_ONLY}
+    dynamic = {
+        name
+        for name, kafka_broker_config in kafka_broker_configs().items()
+        if kafka_broker_config.update_mode != READ_ONLY
+    }
     assert broker_config_keys().keys() == dynamic | REPLICATION_THROTTLES.keys()
     assert len(dynamic) == 99
     assert {name for name in LISTENER_SECURITY} < {
-        name for name, each in kafka_broker_configs().items() if each.update_mode == PER_BROKER
+        name
+        for name, kafka_broker_config in kafka_broker_configs().items()
+        if kafka_broker_config.update_mode == PER_BROKER
     }
 
 

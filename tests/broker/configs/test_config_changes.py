@@ -64,7 +64,7 @@ def test_an_operation_changes_one_config(before, operation, after):
 )
 def test_an_operation_that_cannot_be_is_refused(operations, error, message):
     with pytest.raises(TopicError) as refused:
-        changed({}, [Operation(*each) for each in operations], KEYS_BY_NAME)
+        changed({}, [Operation(*operation) for operation in operations], KEYS_BY_NAME)
     assert (refused.value.error, str(refused.value)) == (error, message)
 
 

@@ -137,7 +137,7 @@ def test_an_offset_reset_may_be_nothing_else(text):
 
 def test_values_come_from_the_group_then_the_settings_then_the_defaults():
     places = group_origins(CONSUMER_HEARTBEAT_INTERVAL_MS, {HEARTBEAT: " +0700"}, CONFIG)
-    assert [(each.name, each.source, each.text) for each in places] == [
+    assert [(place.name, place.source, place.text) for place in places] == [
         (HEARTBEAT, 8, "700"),
         ("group.consumer.heartbeat.interval.ms", 4, "500"),
         ("group.consumer.heartbeat.interval.ms", 5, "5000"),

@@ -303,7 +303,7 @@ def test_a_retention_of_no_time_is_no_setting_of_a_broker():
 def test_each_place_of_a_value_is_told():
     key = KEYS_BY_NAME["retention.ms"]
     config = Config({"log.retention.hours": "2", "log.retention.ms": "5"})
-    assert [tuple(each) for each in origins(key, "t", {"retention.ms": "9"}, config)] == [
+    assert [tuple(origin) for origin in origins(key, "t", {"retention.ms": "9"}, config)] == [
         ("retention.ms", ConfigSource.TOPIC, "9", "9"),
         ("log.retention.ms", ConfigSource.STATIC_BROKER, "5", "5"),
         ("log.retention.hours", ConfigSource.STATIC_BROKER, "7200000", "2"),

@@ -138,7 +138,7 @@ def test_an_append_to_any_partition_completes_a_fetch(client, other, topic):
     request.topics[0].partitions += [FetchPartition(partition=index, partition_max_bytes=1000) for index in (1, 2)]
     sent = client.send(request, BY_NAME)
     other.produce(topic, batch(b"a"), partition=2)
-    assert [values(each) for each in client.receive(sent).responses[0].partitions] == [[], [], [b"a"]]
+    assert [values(partition) for partition in client.receive(sent).responses[0].partitions] == [[], [], [b"a"]]
 
 
 def test_an_append_to_another_partition_does_not_complete_a_fetch(client, other, topic):
@@ -177,7 +177,7 @@ def test_many_fetches_may_wait_for_one_partition(server, client, topic):
 
         answers = [pool.submit(wait, index) for index in range(8)]
         client.produce(topic, batch(b"a"))
-        assert [each.result() for each in answers] == [[b"a"]] * 8
+        assert [answer.result() for answer in answers] == [[b"a"]] * 8
 
 
 def test_nothing_remains_of_a_client_that_disconnects(server, client, topic):
@@ -251,7 +251,7 @@ def test_the_limit_of_the_response_applies_to_all_partitions_together(client, to
     wanted = [FetchPartition(partition=index, partition_max_bytes=2 * len(small)) for index in range(3)]
     topics = [FetchTopic(topic=topic, partitions=wanted)]
     response = client.request(FetchRequest(min_bytes=1, max_bytes=3 * len(small), topics=topics), BY_NAME)
-    assert [len(batch_headers(each.records or b"")) for each in response.responses[0].partitions] == [2, 1, 0]
+    assert [len(batch_headers(partition.records or b"")) for partition in response.responses[0].partitions] == [2, 1, 0]
 
 
 def test_only_the_first_partition_with_records_may_exceed_the_limit(client, topic):
@@ -260,7 +260,7 @@ def test_only_the_first_partition_with_records_may_exceed_the_limit(client, topi
         client.produce(topic, batch(bytes(1000)), partition=index)
     wanted = [FetchPartition(partition=index, partition_max_bytes=10) for index in range(2)]
     response = client.request(FetchRequest(min_bytes=1, topics=[FetchTopic(topic=topic, partitions=wanted)]), BY_NAME)
-    assert [len(batch_headers(each.records or b"")) for each in response.responses[0].partitions] == [1, 0]
+    assert [len(batch_headers(partition.records or b"")) for partition in response.responses[0].partitions] == [1, 0]
 
 
 def test_a_fetch_may_start_inside_a_batch(client, topic):

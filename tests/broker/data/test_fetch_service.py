@@ -81,7 +81,7 @@ def test_the_bytes_of_all_its_partitions_count_together(broker):
         broker.produce("orders", batch(b"a"), partition)
         broker.end_iteration()
     (response,) = fetched.responses
-    assert [len(each.records) for each in response.responses[0].partitions] == [SIZE, SIZE]
+    assert [len(partition.records) for partition in response.responses[0].partitions] == [SIZE, SIZE]
 
 
 def test_appends_of_one_iteration_are_answered_together(broker):

@@ -62,7 +62,7 @@ def test_a_timestamp_that_came_in_a_later_version_is_rejected(broker):
 def test_partitions_of_a_topic_are_answered_together_and_one_that_is_named_twice_is_rejected(broker):
     wanted = (("orders", 0, LATEST), ("other", 0, LATEST), ("orders", 1, LATEST), ("orders", 0, EARLIEST))
     assert [
-        (topic, [(each.partition_index, each.error_code) for each in partitions])
+        (topic, [(partition.partition_index, partition.error_code) for partition in partitions])
         for topic, partitions in answers(broker, *wanted)
     ] == [
         ("orders", [(0, ErrorCode.INVALID_REQUEST), (1, ErrorCode.NONE)]),

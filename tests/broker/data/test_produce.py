@@ -120,7 +120,7 @@ def test_each_partition_has_an_error_of_its_own(client, topic):
     )
     request.topic_data += produce_request("no-such-topic", batch(b"c")).topic_data
     answers = client.request(request, 9).responses
-    codes = [[each.error_code for each in answer.partition_responses] for answer in answers]
+    codes = [[partition_response.error_code for partition_response in answer.partition_responses] for answer in answers]
     assert codes == [[0, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION], [ErrorCode.UNKNOWN_TOPIC_OR_PARTITION]]
 
 
@@ -184,9 +184,9 @@ def test_a_duplicate_batch_is_answered_with_its_offset(client, topic):
     client.create_topic(topic)
     producer_id = new_producer_id(client)
     batches = [numbered(producer_id, sequence, b"%d" % sequence) for sequence in range(5)]
-    first = [outcome(client.produce(topic, each)) for each in batches]
+    first = [outcome(client.produce(topic, batch)) for batch in batches]
     assert first == [(ErrorCode.NONE, sequence) for sequence in range(5)]
-    assert [outcome(client.produce(topic, each)) for each in batches] == first
+    assert [outcome(client.produce(topic, batch)) for batch in batches] == first
     assert len(values_in(client, topic)) == 5
 
 

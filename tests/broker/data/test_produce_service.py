@@ -242,7 +242,7 @@ def test_without_transactional_id_a_transactional_batch_costs_the_whole_request(
     ]
     request = ProduceRequest(acks=2, topic_data=[TopicProduceData(name="orders", partition_data=data)])
     response = at_once(broker.produce_service.produce(request, BY_NAME, START_MS))
-    errors = [each.error_code for each in response.responses[0].partition_responses]
+    errors = [partition_response.error_code for partition_response in response.responses[0].partition_responses]
     assert errors == [ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED] * 3
     assert records_in(broker) == 0
 
@@ -263,7 +263,7 @@ def test_acks_are_looked_at_after_the_partition(broker):
 
 
 def request_of(*batches: bytes, partition: int = 0, **fields: Any) -> ProduceRequest:
-    data = [PartitionProduceData(index=partition + number, records=each) for number, each in enumerate(batches)]
+    data = [PartitionProduceData(index=partition + number, records=batch) for number, batch in enumerate(batches)]
     return ProduceRequest(topic_data=[TopicProduceData(name="orders", partition_data=data)], **({"acks": -1} | fields))
 
 

@@ -63,7 +63,11 @@ def awaited(steps: ProduceSteps[ProduceResponse]) -> Recompression:
 
 
 def errors(response: ProduceResponse) -> list[int]:
-    return [each.error_code for topic in response.responses for each in topic.partition_responses]
+    return [
+        partition_response.error_code
+        for topic in response.responses
+        for partition_response in topic.partition_responses
+    ]
 
 
 def test_a_large_batch_is_compressed_again_by_another_thread():

@@ -93,7 +93,7 @@ class Broker:
 
     def assigned(self, topic: str) -> list[Path]:
         roots = {each.directory_id: each.root for each in self.directories.online}
-        return [roots[each] for each in self.image.topics[topic].directories]
+        return [roots[directory] for directory in self.image.topics[topic].directories]
 
     def close(self) -> None:
         self.directories.close()

@@ -174,7 +174,7 @@ def test_a_move_is_described_until_it_ends(fs):
     seen = [(0, 14)]
     while broker.futures(B):
         broker.step(500)
-        seen += [(each.size_bytes, each.offset_lag) for each in broker.futures(B)]
+        seen += [(future.size_bytes, future.offset_lag) for future in broker.futures(B)]
     assert broker.now_ms - NOW_MS >= 5_000, "100 bytes a second"
     assert [size for size, _ in seen] == sorted(size for size, _ in seen)
     assert [lag for _, lag in seen] == sorted((lag for _, lag in seen), reverse=True)
@@ -258,9 +258,9 @@ def test_moves_to_one_directory_come_one_after_the_other(broker):
     assert homes == {"t": A, "u": A, "v": B}
     broker.alter(C, "t")
     broker.alter(C, "u")
-    assert [each.topic for each in broker.futures(C)] == ["t", "u"]
+    assert [future.topic for future in broker.futures(C)] == ["t", "u"]
     broker.alter(A, "t")
-    assert [each.topic for each in broker.futures(C)] == ["u"]
+    assert [future.topic for future in broker.futures(C)] == ["u"]
     broker.settle()
     assert [broker.home(name) for name in ("t", "u", "v")] == [A, C, B]
 
@@ -279,7 +279,7 @@ def test_segments_that_retention_deletes_meanwhile_are_not_in_the_copy(fs):
     broker.settle(1000)
     assert (broker.home(), values(log)) == (B, written(14)[9:])
     assert [name for name in fs.names(B / "t-0") if name.endswith(".log")] == [
-        f"{each.base_offset:020}.log" for each in log.segments
+        f"{segment.base_offset:020}.log" for segment in log.segments
     ]
     assert len(log.segments) == 2
     list(log.segments.remove_deleted_files(2))
@@ -459,7 +459,7 @@ def test_a_clean_stop_in_between_leaves_an_empty_copy_with_which_the_next_start_
     broker.moves.close()
     was_moved = broker.home() == B
     futures = [B / name for name in fs.names(B) if name.endswith("-future")]
-    assert [fs.names(each) for each in futures] == [["partition.metadata", "source.metadata"]] * (not was_moved)
+    assert [fs.names(future) for future in futures] == [["partition.metadata", "source.metadata"]] * (not was_moved)
     broker.close()
     again = MovingBroker(fs)
     assert values(again.log()) == written(14)

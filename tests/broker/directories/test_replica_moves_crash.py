@@ -121,7 +121,7 @@ def test_a_crash_at_any_operation_leaves_one_whole_log(settings):
         for what, fs in play.fs.crashed():
             if what != "kill" and settings is not ALWAYS:
                 continue  # what survives a power loss is said by the flushes
-            homes.add(tuple(sorted(str(each.parent) for each in folders_of(fs))))
+            homes.add(tuple(sorted(str(folder.parent) for folder in folders_of(fs))))
             check(play, fs, "boot" if what == "kill" else "another", f"operation {dies_at} of {operations}, {what}")
         gc.collect(0)
     assert ("/b",) in homes

@@ -41,7 +41,7 @@ def test_the_groups_of_all_brokers_in_some_states_are_listed(monkeypatch: pytest
     connections = Connection("a"), Connection("b")
     brokers = brokers_of(monkeypatch, *connections)
     assert asyncio.run(brokers.list_groups(("Stable", "Empty"))) == ["a", "b"]
-    assert [each.asked[0].states_filter for each in connections] == [["Stable", "Empty"]] * 2
+    assert [connection.asked[0].states_filter for connection in connections] == [["Stable", "Empty"]] * 2
 
 
 def test_groups_are_not_listed_in_part(monkeypatch: pytest.MonkeyPatch) -> None:

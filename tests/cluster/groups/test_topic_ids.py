@@ -29,7 +29,9 @@ class ScriptedBrokers:
         if not self.is_reachable:
             raise BrokerError("gone")
         return {
-            each: "orders" if each == ORDERS else each.hex() for each in topic_ids if self.has_all or each == ORDERS
+            topic_id: "orders" if topic_id == ORDERS else topic_id.hex()
+            for topic_id in topic_ids
+            if self.has_all or topic_id == ORDERS
         }
 
 

@@ -48,10 +48,10 @@ def response_to(request: OffsetCommitRequest, version: int) -> OffsetCommitRespo
                 topic_id=topic.topic_id if is_by_id else bytes(16),
                 partitions=[
                     OffsetCommitResponsePartition(
-                        partition_index=each.partition_index,
-                        error_code=ErrorCode.UNKNOWN_TOPIC_OR_PARTITION if each.partition_index == REFUSED else 0,
+                        partition_index=partition.partition_index,
+                        error_code=ErrorCode.UNKNOWN_TOPIC_OR_PARTITION if partition.partition_index == REFUSED else 0,
                     )
-                    for each in topic.partitions
+                    for partition in topic.partitions
                 ],
             )
             for topic in request.topics
@@ -97,14 +97,15 @@ class Committing:
 
 def offsets_of(request: OffsetCommitRequest) -> dict[str | None, dict[int, int]]:
     return {
-        topic.name: {each.partition_index: each.committed_offset for each in topic.partitions}
+        topic.name: {partition.partition_index: partition.committed_offset for partition in topic.partitions}
         for topic in request.topics
     }
 
 
 def errors_of(response: OffsetCommitResponse) -> dict[str | None, dict[int, int]]:
     return {
-        topic.name: {each.partition_index: each.error_code for each in topic.partitions} for topic in response.topics
+        topic.name: {partition.partition_index: partition.error_code for partition in topic.partitions}
+        for topic in response.topics
     }
 
 

@@ -82,14 +82,15 @@ class Node:
     def commit(self, *topic_ids: bytes) -> dict[bytes, int]:
         partitions = [OffsetCommitRequestPartition(partition_index=0, committed_offset=7)]
         request = OffsetCommitRequest(
-            group_id="g", topics=[OffsetCommitRequestTopic(topic_id=each, partitions=partitions) for each in topic_ids]
+            group_id="g",
+            topics=[OffsetCommitRequestTopic(topic_id=topic_id, partitions=partitions) for topic_id in topic_ids],
         )
         assert at_once(give_names(request.topics, self.topics))
         response = self.answer("OffsetCommit", request)
         return {topic.topic_id: topic.partitions[0].error_code for topic in response.topics}
 
     def fetch(self, *topic_ids: bytes, everything: bool = False) -> dict[bytes, tuple[int, int]]:
-        topics = [OffsetFetchRequestTopics(topic_id=each, partition_indexes=[0]) for each in topic_ids]
+        topics = [OffsetFetchRequestTopics(topic_id=topic_id, partition_indexes=[0]) for topic_id in topic_ids]
         assert at_once(give_names(topics, self.topics))
         group = OffsetFetchRequestGroup(group_id="g", topics=None if everything else topics)
         (answered,) = self.answer("OffsetFetch", OffsetFetchRequest(groups=[group])).groups

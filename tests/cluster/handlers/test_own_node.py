@@ -50,7 +50,7 @@ def test_a_node_has_no_transactions():
 
 def test_a_node_has_one_log_directory_without_partitions():
     response = answer(DescribeLogDirsRequest(topics=None), 4)
-    assert [(each.error_code, each.topics) for each in response.results] == [(0, [])]
+    assert [(result.error_code, result.topics) for result in response.results] == [(0, [])]
 
 
 def test_everything_else_is_forwarded():

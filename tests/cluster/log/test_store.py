@@ -300,7 +300,7 @@ def test_a_partition_that_is_given_up_tells_who_waits(cluster: ModelCluster) -> 
     node.store.leave_note(owned_record("g", 1), results.append)
     for completed in node.store.abandon():
         completed(StoreError("given up"))
-    assert [str(each) for each in results] == ["given up"]
+    assert [str(result) for result in results] == ["given up"]
     for call in node.held:
         call()
     assert len(results) == 1

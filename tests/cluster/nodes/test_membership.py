@@ -117,7 +117,7 @@ class GroupOfNodes(Cluster):
             self.removed.append(message.member_id)
             return LeaveGroupResponse()
         assert isinstance(message, SyncGroupRequest)
-        self.shares = {each.member_id: each.assignment for each in message.assignments}
+        self.shares = {assignment.member_id: assignment.assignment for assignment in message.assignments}
         return SyncGroupResponse(assignment=self.shares.get("us", self.assignment))
 
     @property

@@ -45,8 +45,8 @@ def test_of_two_nodes_with_one_id_the_first_one_counts() -> None:
 
 def test_all_nodes_know_who_leads_what() -> None:
     shares = share_out({"a": claim(1, (0,)), "b": claim(2, (1,))}, 2)
-    assert all(each.leaders == {0: 1, 1: 2} for each in shares.values())
-    assert all({node.node_id for node in each.nodes} == {1, 2} for each in shares.values())
+    assert all(share.leaders == {0: 1, 1: 2} for share in shares.values())
+    assert all({node.node_id for node in share.nodes} == {1, 2} for share in shares.values())
 
 
 def test_partitions_that_do_not_exist_are_not_assigned() -> None:
@@ -74,7 +74,7 @@ def test_no_partition_is_taken_from_a_node_before_it_gave_it_up(
 def test_after_a_few_rounds_all_partitions_are_led_evenly(claimed: dict[str, set[int]], partition_count: int) -> None:
     leads = {member: tuple(sorted(each)) for member, each in claimed.items()}
     for _ in range(3):
-        leads = leads_of({member: claim(ord(member), each) for member, each in leads.items()}, partition_count)
-    counts = Counter({member: len(each) for member, each in leads.items()})
-    assert sorted(partition for each in leads.values() for partition in each) == list(range(partition_count))
+        leads = leads_of({member: claim(ord(member), lead) for member, lead in leads.items()}, partition_count)
+    counts = Counter({member: len(lead) for member, lead in leads.items()})
+    assert sorted(partition for lead in leads.values() for partition in lead) == list(range(partition_count))
     assert max(counts.values()) - min(counts.values()) <= 1

@@ -111,8 +111,8 @@ class RelayProcess:
 def main() -> None:
     base_port, *named = sys.argv[1:]
     brokers = {}
-    for each in named:
-        broker_id, _, address = each.partition("=")
+    for member_id in named:
+        broker_id, _, address = member_id.partition("=")
         host, _, port = address.rpartition(":")
         brokers[int(broker_id)] = Address(host, int(port))
     uvloop.run(serve(int(base_port), brokers))

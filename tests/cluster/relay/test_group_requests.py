@@ -76,9 +76,9 @@ def errors_of(name: str, response: Any) -> list[int]:
     if name in ("OffsetCommit", "TxnOffsetCommit"):
         return [partition.error_code for topic in response.topics for partition in topic.partitions]
     if name == "DeleteGroups":
-        return [each.error_code for each in response.results]
+        return [result.error_code for result in response.results]
     if name == "DescribeGroups" or response.groups:
-        return [each.error_code for each in response.groups]
+        return [group.error_code for group in response.groups]
     partitions = [partition.error_code for topic in response.topics for partition in topic.partitions]
     return partitions or [response.error_code]
 

@@ -80,8 +80,11 @@ def metadata(partitions: int = 1) -> MetadataResponse:
 @versions_of("Metadata")
 def test_metadata_names_the_addresses_of_the_relay_and_the_nodes(version):
     response = rewritten(metadata(), version)
-    assert [(each.node_id, each.host, each.port) for each in response.brokers] == [(1, "relay.example", 20_001), NODE]
-    assert [each.rack for each in response.brokers] == (["r", None] if version >= 1 else [None, None])
+    assert [(broker.node_id, broker.host, broker.port) for broker in response.brokers] == [
+        (1, "relay.example", 20_001),
+        NODE,
+    ]
+    assert [broker.rack for broker in response.brokers] == (["r", None] if version >= 1 else [None, None])
     if version >= 1:
         assert response.controller_id == NEW
     if version >= 2:
@@ -91,7 +94,7 @@ def test_metadata_names_the_addresses_of_the_relay_and_the_nodes(version):
 @versions_of("Metadata")
 def test_a_partition_whose_leader_has_no_address_yet_has_no_leader(version):
     partitions = rewritten(metadata(), version).topics[0].partitions
-    assert [(each.leader_id, each.error_code) for each in partitions] == [
+    assert [(partition.leader_id, partition.error_code) for partition in partitions] == [
         (KNOWN, ErrorCode.NONE),
         (-1, ErrorCode.LEADER_NOT_AVAILABLE),
         (-1, ErrorCode.NONE),
@@ -119,14 +122,17 @@ def test_long_metadata_is_rewritten_in_steps():
         result = end.value
     assert count > 10
     partitions = decoded(result[4:], MetadataResponse, 12).topics[0].partitions
-    assert {each.leader_id for each in partitions} == {KNOWN, -1}
+    assert {partition.leader_id for partition in partitions} == {KNOWN, -1}
 
 
 @versions_of("DescribeCluster")
 def test_describe_cluster_names_the_addresses_of_the_relay_and_the_nodes(version):
     brokers = [DescribeClusterBroker(broker_id=broker_id, host="b", port=1) for broker_id in (KNOWN, NEW)]
     response = rewritten(DescribeClusterResponse(brokers=brokers, controller_id=NEW, cluster_id="c"), version)
-    assert [(each.broker_id, each.host, each.port) for each in response.brokers] == [(1, "relay.example", 20_001), NODE]
+    assert [(broker.broker_id, broker.host, broker.port) for broker in response.brokers] == [
+        (1, "relay.example", 20_001),
+        NODE,
+    ]
     assert (response.controller_id, response.cluster_id) == (NEW, "c")
 
 
@@ -203,7 +209,7 @@ def test_many_keys_are_found_one_by_one(version):
     keys = [OWNED if number % 3 else f"group-{number}" for number in range(1_200)]
     response = rewritten(found(version, *keys), version, keys=tuple(keys))
     assert coordinators(response, version) == [(*NODE, 0) if key == OWNED else RELAYED for key in keys]
-    assert [each.key for each in response.coordinators] == keys
+    assert [coordinator.key for coordinator in response.coordinators] == keys
 
 
 @versions_of("FindCoordinator")
@@ -217,7 +223,7 @@ def test_a_request_for_coordinators_is_described_by_its_keys(version):
 @versions_of("ListGroups")
 def test_groups_of_nodes_are_not_listed_by_brokers(version):
     listed = ListGroupsResponse(groups=[ListedGroup(group_id=group_id) for group_id in ("a", OWNED, "b")])
-    assert [each.group_id for each in rewritten(listed, version).groups] == ["a", "b"]
+    assert [group.group_id for group in rewritten(listed, version).groups] == ["a", "b"]
 
 
 @versions_of("ListGroups")
@@ -250,7 +256,7 @@ def test_api_versions_offers_what_the_relay_serves(version):
     response = rewritten(
         ApiVersionsResponse(api_keys=offered, finalized_features=features, finalized_features_epoch=4), version
     )
-    assert [(each.api_key, each.min_version, each.max_version) for each in response.api_keys] == [
+    assert [(api_key.api_key, api_key.min_version, api_key.max_version) for api_key in response.api_keys] == [
         (0, 0, 13),
         (1, 0, 15),
         (3, 0, 13),

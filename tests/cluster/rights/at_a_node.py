@@ -67,7 +67,7 @@ class AclsOfCluster:
         return ErrorCode.NONE if self._may(operation, resource_type, name) else resource_type.denied
 
     def _bits(self, operations: Iterable[AclOperation], resource_type: ResourceType, name: str) -> int:
-        return as_bits([each for each in operations if self._may(each, resource_type, name)])
+        return as_bits([operation for operation in operations if self._may(operation, resource_type, name)])
 
     def _Heartbeat(self, request: Any) -> HeartbeatResponse:
         return HeartbeatResponse(error_code=self._error(AclOperation.READ, ResourceType.GROUP, request.group_id))

@@ -80,10 +80,10 @@ def commit_in_transaction(version: int) -> TxnOffsetCommitRequest:
 def fetch(version: int) -> OffsetFetchRequest:
     topics = [{"partition_indexes": [0], **each} for each in named("OffsetFetch", version)]
     if version < FETCH_GROUPS_VERSION:
-        return OffsetFetchRequest(group_id=GROUPS[0], topics=[OffsetFetchRequestTopic(**each) for each in topics])
+        return OffsetFetchRequest(group_id=GROUPS[0], topics=[OffsetFetchRequestTopic(**topic) for topic in topics])
     return OffsetFetchRequest(
         groups=[
-            OffsetFetchRequestGroup(group_id=GROUPS[0], topics=[OffsetFetchRequestTopics(**each) for each in topics])
+            OffsetFetchRequestGroup(group_id=GROUPS[0], topics=[OffsetFetchRequestTopics(**topic) for topic in topics])
         ]
     )
 

@@ -51,7 +51,7 @@ class AuditCheck:
         return []
 
     def _read(self, topic: AuditTopic) -> None:
-        new = [each for each in topic.partitions if each not in self._position]
+        new = [partition for partition in topic.partitions if partition not in self._position]
         self._position |= topic.offsets(new, EARLIEST) if new else {}
         for record in topic.records(dict(self._position), lambda key: True):
             self._position[record.partition] = record.offset + 1
@@ -89,11 +89,13 @@ class AuditCheck:
         if event.generation_id < group.generation:
             yield f"{event.group_id}: generation {event.generation_id} in event {event.seq} after {group.generation}"
         oldest = event.seq - VOIDABLE_EVENTS
-        group.generations = {seq: each for seq, each in group.generations.items() if seq > oldest}
+        group.generations = {seq: generation for seq, generation in group.generations.items() if seq > oldest}
         group.generations[event.seq] = event.generation_id
 
     def _take_back(self, group: AuditedGroup, event: schema.GroupLoaded) -> Iterable[str]:
         if event.lost:
             yield f"{event.group_id}: no event leads to the state that was loaded (event {event.seq})"
         if event.void_from_seq is not None:
-            group.generations = {seq: each for seq, each in group.generations.items() if seq < event.void_from_seq}
+            group.generations = {
+                seq: generation for seq, generation in group.generations.items() if seq < event.void_from_seq
+            }

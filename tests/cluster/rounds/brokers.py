@@ -102,8 +102,8 @@ class ThreeBrokers:
             metadata = admin.list_topics(timeout=ANSWER_SECONDS)
         except KafkaException:
             return [], []
-        partitions = [each for topic in metadata.topics.values() for each in topic.partitions.values()]
-        return list(metadata.brokers), [len(each.isrs) if each.leader >= 0 else 0 for each in partitions]
+        partitions = [partition for topic in metadata.topics.values() for partition in topic.partitions.values()]
+        return list(metadata.brokers), [len(partition.isrs) if partition.leader >= 0 else 0 for partition in partitions]
 
 
 def _process(folder: Path, settings: dict[str, str], port: int) -> RunningKafka:

@@ -13,7 +13,7 @@ from tests.cluster.rounds.members import Group
 def event(kind: type[schema.AuditEvent], seq: int, generation: int = 0, **fields: Any) -> schema.AuditEvent:
     """An event of the group g; the fields that no check looks at are 0."""
     given = {"group_id": "g", "seq": seq, "created_seq": 0, "generation_id": generation, **fields}
-    return kind(**{each.name: given.get(each.name, 0) for each in msgspec.structs.fields(kind)})
+    return kind(**{field.name: given.get(field.name, 0) for field in msgspec.structs.fields(kind)})
 
 
 def loaded(seq: int, generation: int, void_from_seq: int | None = None, lost: bool = False) -> schema.AuditEvent:
@@ -45,7 +45,7 @@ def removed(seq: int) -> schema.AuditEvent:
 )
 def test_the_audit_is_whole(events, problems):
     check = AuditCheck("127.0.0.1:1")
-    found = [problem for each in events for problem in check.apply(each)]
+    found = [problem for event in events for problem in check.apply(event)]
     assert len(found) == problems, found
 
 

@@ -64,9 +64,9 @@ def described(
 def test_members_other_than_the_sentinel_hold_a_group(answer: Answer, group: DescribedGroup, is_free: bool) -> None:
     found, free = described(answer)
     assert isinstance(found, DescribedGroup)
-    assert (found.state, [each.member_id for each in found.members]) == (
+    assert (found.state, [member.member_id for member in found.members]) == (
         group.state,
-        [each.member_id for each in group.members],
+        [member.member_id for member in group.members],
     )
     assert (found.unnamed_members, free) == (group.unnamed_members, is_free)
 

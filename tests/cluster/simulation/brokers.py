@@ -172,7 +172,9 @@ class ModelBroker:
         )
 
     def _describe_configs(self, request: Any, version: int) -> DescribeConfigsResponse:
-        return DescribeConfigsResponse(results=[self._configs(each.resource_name) for each in request.resources])
+        return DescribeConfigsResponse(
+            results=[self._configs(resource.resource_name) for resource in request.resources]
+        )
 
     def _configs(self, name: str) -> DescribeConfigsResult:
         values = {
@@ -232,8 +234,10 @@ class ModelBroker:
                 FetchableTopicResponse(
                     topic=topic.topic,
                     partitions=[
-                        self._fetched(topic.topic, each.partition, each.fetch_offset, each.partition_max_bytes)
-                        for each in topic.partitions
+                        self._fetched(
+                            topic.topic, partition.partition, partition.fetch_offset, partition.partition_max_bytes
+                        )
+                        for partition in topic.partitions
                     ],
                 )
                 for topic in request.topics
@@ -260,13 +264,13 @@ class ModelBroker:
                     name=topic.name,
                     partitions=[
                         ListOffsetsPartitionResponse(
-                            partition_index=each.partition_index,
+                            partition_index=partition.partition_index,
                             offset=0,
                             error_code=0
-                            if self._cluster.leaders[topic.name, each.partition_index] == self.broker_id
+                            if self._cluster.leaders[topic.name, partition.partition_index] == self.broker_id
                             else ErrorCode.NOT_LEADER_OR_FOLLOWER,
                         )
-                        for each in topic.partitions
+                        for partition in topic.partitions
                     ],
                 )
                 for topic in request.topics

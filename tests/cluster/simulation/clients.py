@@ -207,7 +207,7 @@ class SimulatedClient:
         self._member_id = joined.member_id
         plan: dict[str, bytes] = {}
         if joined.leader == joined.member_id:
-            plan = share_out([(each.member_id, each.metadata) for each in joined.members])
+            plan = share_out([(member.member_id, member.metadata) for member in joined.members])
         await self._sync(joined.generation_id, plan)
 
     async def _sync(self, generation: int, plan: dict[str, bytes]) -> None:

@@ -88,8 +88,8 @@ def check_served(world: World) -> None:
         if generation != client.generation:
             raise RuleBroken(f"members of {client.group_id} are in generations {generation} and {client.generation}")
     for group_id in generations:
-        members = [each for each in world.clients if each.group_id == group_id and not each.has_ended]
-        owned = sorted(partition for each in members for partition in each.owned)
+        members = [client for client in world.clients if client.group_id == group_id and not client.has_ended]
+        owned = sorted(partition for member in members for partition in member.owned)
         if owned != list(range(len(owned))) or not owned:
             raise RuleBroken(f"the members of {group_id} own {owned}")
 

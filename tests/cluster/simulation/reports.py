@@ -105,7 +105,7 @@ class Reports:
 
     def assigned(self, group_id: str, generation: int, who: str, assignment: bytes) -> frozenset[int]:
         """A member was told what it owns in a generation."""
-        partitions = frozenset(each.partition for each in partitions_of(assignment))
+        partitions = frozenset(partition.partition for partition in partitions_of(assignment))
         owners = self._owners[group_id, generation]
         for partition in partitions:
             owner = owners.setdefault(partition, who)
@@ -135,11 +135,15 @@ class Reports:
 
     def stored(self, request: Any, response: Any) -> None:
         """The cluster has answered an OffsetCommit."""
-        errors = {each.partition_index: each.error_code for topic in response.topics for each in topic.partitions}
+        errors = {
+            partition.partition_index: partition.error_code
+            for topic in response.topics
+            for partition in topic.partitions
+        }
         for topic in request.topics:
-            for each in topic.partitions:
-                if errors[each.partition_index] == ErrorCode.NONE:
-                    self._store(self._commits[each.committed_offset])
+            for partition in topic.partitions:
+                if errors[partition.partition_index] == ErrorCode.NONE:
+                    self._store(self._commits[partition.committed_offset])
 
     def _store(self, commit: Commit) -> None:
         key = commit.group_id, commit.partition

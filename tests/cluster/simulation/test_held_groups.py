@@ -77,12 +77,12 @@ def told(world: World) -> list[GroupHeldByCluster]:
 def told_of(world: World, kind: type[Any]) -> list[Any]:
     batches = world.cluster.log.partition(AUDIT_TOPIC, partition_for(GROUP, PARTITIONS)).batches
     records = [record for _, batch in batches for record in parse_records(batch)]
-    events = [decode_coordinator_event(each.value or b"") for each in records if each.key is None]
+    events = [decode_coordinator_event(record.value or b"") for record in records if record.key is None]
     return [event for event in events if isinstance(event, kind)]
 
 
 def clients_of(event: GroupHeldByCluster) -> list[str]:
-    return [each.client_id for each in event.members]
+    return [member.client_id for member in event.members]
 
 
 def test_a_group_that_stays_with_the_cluster_is_told_by_each_node_until_it_is_taken_in(world: World) -> None:
@@ -139,7 +139,7 @@ def test_a_pause_past_the_lease_is_told_once_the_partition_is_its_own_again(worl
     world.pause_soon(world.nodes[0], 0, PAUSED_MS)
     world.run(PAUSED_MS + TAKES_OVER_MS)
     pauses = told_of(world, CoordinatorPaused)
-    assert [each.until_ms - each.from_ms for each in pauses] == [PAUSED_MS]
+    assert [pause.until_ms - pause.from_ms for pause in pauses] == [PAUSED_MS]
 
 
 def test_members_at_both_places_are_told_as_soon_as_a_member_commits(world: World) -> None:

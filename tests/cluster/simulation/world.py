@@ -133,7 +133,7 @@ class World:
     def _next_ms(self) -> int | None:
         times = [self.events.next_ms(), self.cluster.next_ms()]
         times += [loop.next_timer_ms() for loop in self._loops if loop.can_turn]
-        return min((each for each in times if each is not None), default=None)
+        return min((time_ for time_ in times if time_ is not None), default=None)
 
     def _run_now(self) -> None:
         """Everything that is due, in turns of the processes, until nobody has anything to do."""

@@ -34,7 +34,7 @@ def from_vector(vector: Mapping[str, Any]) -> tuple[list[MemberSubscription], di
     """The question of a recorded vector."""
     racks = vector.get("replica_racks", {})
     topics = {
-        name: Topic(count, tuple(frozenset(each) for each in racks.get(name, ())))
+        name: Topic(count, tuple(frozenset(rack) for rack in racks.get(name, ())))
         for name, count in vector["partitions"].items()
     }
     members = [
@@ -73,10 +73,10 @@ def kept(members: Iterable[MemberSubscription], assignment: Assignment) -> int:
     """How many partitions stay where a member said it had them."""
     return sum(
         len(
-            partitions_of(assignment[each.member_id])
-            & partitions_of({name: list(numbers) for name, numbers in each.owned_partitions.items()})
+            partitions_of(assignment[member.member_id])
+            & partitions_of({name: list(numbers) for name, numbers in member.owned_partitions.items()})
         )
-        for each in members
+        for member in members
     )
 
 
@@ -86,14 +86,14 @@ def rejoined(
     """The members as they join again, with what they were assigned."""
     return [
         MemberSubscription(
-            each.member_id,
-            each.topics,
-            each.group_instance_id,
-            assignment.get(each.member_id, {}),
-            generation_id if each.member_id in assignment else NO_GENERATION,
-            each.rack_id,
+            member.member_id,
+            member.topics,
+            member.group_instance_id,
+            assignment.get(member.member_id, {}),
+            generation_id if member.member_id in assignment else NO_GENERATION,
+            member.rack_id,
         )
-        for each in members
+        for member in members
     ]
 
 
@@ -101,13 +101,13 @@ def assert_valid(
     members: Sequence[MemberSubscription], topics: Mapping[str, Topic], assignment: Assignment, *, whole: bool = True
 ) -> None:
     """Each partition of a subscribed topic has exactly one owner (at most one where not `whole`), a subscriber."""
-    assert assignment.keys() == {each.member_id for each in members}
+    assert assignment.keys() == {member.member_id for member in members}
     owners = owners_of(assignment)
-    for each in members:
-        assert assignment[each.member_id].keys() <= each.topics
+    for member in members:
+        assert assignment[member.member_id].keys() <= member.topics
     wanted = {
         (name, number)
-        for name in frozenset().union(*(each.topics for each in members)) & topics.keys()
+        for name in frozenset().union(*(member.topics for member in members)) & topics.keys()
         for number in range(topics[name].partition_count)
     }
     assert owners.keys() == wanted if whole else owners.keys() <= wanted

@@ -56,7 +56,9 @@ def claiming(draw: st.DrawFn, *, racks: bool = False) -> Question:
         st.sampled_from(NAMES), st.lists(st.integers(0, PARTITIONS_MAX), max_size=6, unique=True), max_size=3
     )
     generations = st.integers(NO_GENERATION, 2)
-    return [replace(each, owned_partitions=draw(claims), generation_id=draw(generations)) for each in members], found
+    return [
+        replace(member, owned_partitions=draw(claims), generation_id=draw(generations)) for member in members
+    ], found
 
 
 @st.composite
@@ -129,7 +131,7 @@ def test_range_is_balanced_within_each_topic(question: Question):
     members, found = question
     assignment = RANGE.assign(members, found)
     for name in found:
-        shares = [len(assignment[each.member_id].get(name, ())) for each in members if name in each.topics]
+        shares = [len(assignment[member.member_id].get(name, ())) for member in members if name in member.topics]
         assert max(shares, default=0) - min(shares, default=0) <= 1
 
 
@@ -187,8 +189,8 @@ def test_a_new_member_takes_from_others_and_they_take_nothing(question: Question
     before = STICKY.assign(members, found)
     new = MemberSubscription("new", members[0].topics)
     after = STICKY.assign([*rejoined(members, before, 1), new], found)
-    for each in members:
-        assert partitions_of(after[each.member_id]) <= partitions_of(before[each.member_id])
+    for member in members:
+        assert partitions_of(after[member.member_id]) <= partitions_of(before[member.member_id])
 
 
 @given(change=changed(equal=True))
@@ -202,7 +204,7 @@ def most_that_can_be_kept(members: list[MemberSubscription], found: Mapping[str,
     """Everyone keeps up to the quota, and as many as may have one more keep one more."""
     wanted = {name: found[name].partition_count for name in members[0].topics & found.keys()}
     quota, extras = divmod(sum(wanted.values()), len(members))
-    owned = [len(partitions_of({name: list(n) for name, n in each.owned_partitions.items()})) for each in members]
+    owned = [len(partitions_of({name: list(n) for name, n in member.owned_partitions.items()})) for member in members]
     return sum(min(count, quota) for count in owned) + min(extras, sum(count > quota for count in owned))
 
 

@@ -15,7 +15,7 @@ from tests.simulation.simulation import REBALANCE_TIMEOUT_MS, Simulation
 
 
 def voter(name: str, *protocols: str) -> Member:
-    offered = tuple(Protocol(each, b"") for each in protocols)
+    offered = tuple(Protocol(protocol, b"") for protocol in protocols)
     return Member(name, None, "", "", 10_000, 60_000, offered)
 
 
@@ -127,7 +127,7 @@ def test_a_dynamic_member_that_leaves_silent_static_ones_alone_has_no_session_an
     for _ in range(12):
         sim.advance(REBALANCE_TIMEOUT_MS // 12)
         sim.heartbeat(b)
-    changes = [each for each in sim.events if not isinstance(each, RequestRejected)]
+    changes = [event for event in sim.events if not isinstance(event, RequestRejected)]
     assert isinstance(changes[-1], JoinPhaseExtended)
     assert list(sim.group.members) == [one]
     assert sim.sessions.timeout_ms("orders", b) is None

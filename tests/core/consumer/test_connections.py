@@ -50,7 +50,7 @@ def test_a_process_that_is_killed_closes_it_at_once_and_the_story_says_so(world)
     history = GroupHistory.of(GROUP_ID, world.audited())
     assert history.latest is not None
     story = story_of(history, history.latest)
-    assert any("The connection of client-a closed" in each for each in story.paragraphs)
+    assert any("The connection of client-a closed" in paragraph for paragraph in story.paragraphs)
     assert PROCESS_ENDED in story.advice
 
 

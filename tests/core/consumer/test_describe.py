@@ -27,10 +27,10 @@ def test_members_are_shown_with_what_they_have_and_what_they_are_to_get():
     described = world.described()
     assert (described.error_code, described.group_state) == (ErrorCode.NONE, "Reconciling")
     shown = {
-        each.member_id: tuple(
+        member.member_id: tuple(
             [index for topic in assignment.topic_partitions for index in topic.partitions]
-            for assignment in (each.assignment, each.target_assignment)
+            for assignment in (member.assignment, member.target_assignment)
         )
-        for each in described.members
+        for member in described.members
     }
     assert shown == {"a": ([0, 1, 2], [0, 1]), "b": ([], [2])}

@@ -238,9 +238,9 @@ def test_the_group_gets_its_assignment_after_a_fault(
     assert not assigned(world, "a")
     if fault not in LOSES_STATE:
         assert client.errors[1:] == [ErrorCode.UNKNOWN_SERVER_ERROR] * 5, "the next heartbeat is told"
-        (line, *_) = [each for each in logs if each["event"] == "a group gets no new assignment"]
+        (line, *_) = [log for log in logs if log["event"] == "a group gets no new assignment"]
         assert line["group"] == "orders" and line["retry_ms"] == RETRY_MS_AT_FIRST
-        assert not (fault is too_large and any("rejected" in each["event"] for each in logs))
+        assert not (fault is too_large and any("rejected" in log["event"] for log in logs))
     faults.are_there = False
     world.heal()  # type: ignore[attr-defined]
     for _ in range(BEATS):
@@ -260,7 +260,7 @@ def test_the_line_and_the_answer_name_what_is_too_large(faults: Faults) -> None:
     with capture_logs() as logs:
         world.enter("a", pattern=".*")
     answer = world.beat("a", 0, pattern=".*", owned={}, timeout_ms=1)
-    (line,) = [each for each in logs if each["log_level"] == "warning"]
+    (line,) = [log for log in logs if log["log_level"] == "warning"]
     expected = "The 20 topics of the regular expression .*: a record batch of "
     assert line["reason"].startswith(expected) and f"message.max.bytes is {LIMIT}" in line["reason"]
     assert answer.error_message == line["reason"]

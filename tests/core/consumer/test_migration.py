@@ -248,7 +248,7 @@ def test_an_administrator_removes_members_of_both_protocols() -> None:
     world = mixed_group()
     world.enter("c")
     sent = world.leave("a", "nobody", client_id="admin")
-    assert [ErrorCode(each.error_code) for each in sent.response.members] == [NONE, ErrorCode.UNKNOWN_MEMBER_ID]
+    assert [ErrorCode(member.error_code) for member in sent.response.members] == [NONE, ErrorCode.UNKNOWN_MEMBER_ID]
     assert list(world.consumer.members) == ["b", "c"]
 
 

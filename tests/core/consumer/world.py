@@ -84,7 +84,7 @@ class FixedTopics:
         return self._topics.get(name, (bytes(16), 0))[0]
 
     def topic_name(self, topic_id: bytes) -> str | None:
-        return next((name for name, (each, _) in self._topics.items() if each == topic_id), None)
+        return next((name for name, (topic, _) in self._topics.items() if topic == topic_id), None)
 
 
 class World(Simulation):
@@ -205,7 +205,7 @@ class World(Simulation):
         )
         sent = Sent()
         self.submit(operations.OFFSET_COMMIT, GROUP_ID, request, sent, "client", version)
-        return {ErrorCode(each.error_code) for topic in sent.response.topics for each in topic.partitions}
+        return {ErrorCode(partition.error_code) for topic in sent.response.topics for partition in topic.partitions}
 
     def fetch_error(self, member_id: str | None, epoch: int) -> ErrorCode:
         asked = OffsetFetchRequestGroup(
@@ -227,8 +227,8 @@ class World(Simulation):
         if response.assignment is None:
             return None
         return {
-            self._fixed.topic_name(each.topic_id) or "?": list(each.partitions)
-            for each in response.assignment.topic_partitions
+            self._fixed.topic_name(topic_partition.topic_id) or "?": list(topic_partition.partitions)
+            for topic_partition in response.assignment.topic_partitions
         }
 
     def assigned(self, member_id: str) -> dict[str, list[int]]:

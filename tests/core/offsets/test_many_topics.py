@@ -65,7 +65,7 @@ def test_a_commit_is_prepared_in_steps(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_commit_of_nothing_that_exists_is_answered_without_its_group() -> None:
     _, prepared = counted(commit.prepare(committing(KNOWN), Context()))  # type: ignore[arg-type]
     assert isinstance(prepared, Answer)
-    assert {each.error_code for topic in prepared.response.topics for each in topic.partitions} == {
+    assert {partition.error_code for topic in prepared.response.topics for partition in topic.partitions} == {
         ErrorCode.UNKNOWN_TOPIC_ID
     }
 

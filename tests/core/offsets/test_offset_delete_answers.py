@@ -44,7 +44,7 @@ def delete(sim: Simulation, topics: Topics) -> list[tuple[str, list[tuple[int, i
     asked = Sent()
     sim.submit(operations.OFFSET_DELETE, GROUP_ID, request, asked, "admin", 0)
     return [
-        (topic.name, [(each.partition_index, each.error_code) for each in topic.partitions])
+        (topic.name, [(partition.partition_index, partition.error_code) for partition in topic.partitions])
         for topic in asked.response.topics
     ]
 

@@ -39,9 +39,9 @@ def delete(group, *partitions, group_id="g"):
     (reply,) = decision.replies
     response: Any = reply.response
     errors = {
-        (topic.name, each.partition_index): ErrorCode(each.error_code)
+        (topic.name, partition.partition_index): ErrorCode(partition.error_code)
         for topic in response.topics
-        for each in topic.partitions
+        for partition in topic.partitions
     }
     deleted = [event for event in decision.events if isinstance(event, OffsetsDeleted)]
     assert len(deleted) == len(decision.events)

@@ -53,7 +53,7 @@ def test_each_partition_is_taken_and_answered():
     assert taken == {"t": {0: CommittedOffset(7, -1, "", 99), 3: CommittedOffset(8, 5, "", 99)}}
     (topic,) = answered
     assert (topic.name, topic.topic_id) == ("t", bytes(range(16)))
-    assert [(each.partition_index, each.error_code) for each in topic.partitions] == [(0, 0), (3, 0)]
+    assert [(partition.partition_index, partition.error_code) for partition in topic.partitions] == [(0, 0), (3, 0)]
 
 
 def test_of_two_for_a_partition_the_later_is_taken_and_both_are_answered():
@@ -79,7 +79,7 @@ def test_metadata_counts_in_utf_16_code_units_and_one_that_is_metadata_too_long_
     at_most, too_long = partition(0, committed_metadata=fitting), partition(1, committed_metadata=fitting + "x")
     taken, answered, _ = accept_offsets([asked(at_most, too_long), asked(too_long, topic="u")], 99, None, 10, {})
     assert {topic: list(positions) for topic, positions in taken.items()} == {"t": [0]}
-    errors = [[ErrorCode(each.error_code) for each in topic.partitions] for topic in answered]
+    errors = [[ErrorCode(partition.error_code) for partition in topic.partitions] for topic in answered]
     assert errors == [[ErrorCode.NONE, ErrorCode.OFFSET_METADATA_TOO_LARGE], [ErrorCode.OFFSET_METADATA_TOO_LARGE]]
 
 
@@ -189,8 +189,14 @@ def test_what_is_not_committed_is_found_as_no_offset():
     (topic,) = find_offsets({"t": {3: CommittedOffset(7, 2, "m", 99)}}, asked)
     assert (topic.name, topic.topic_id) == ("t", bytes(16))
     assert [
-        (each.partition_index, each.committed_offset, each.committed_leader_epoch, each.metadata, each.error_code)
-        for each in topic.partitions
+        (
+            partition.partition_index,
+            partition.committed_offset,
+            partition.committed_leader_epoch,
+            partition.metadata,
+            partition.error_code,
+        )
+        for partition in topic.partitions
     ] == [(0, -1, -1, "", 0), (3, 7, 2, "m", 0)]
 
 

@@ -252,7 +252,7 @@ def test_a_group_has_so_many_pending_offsets_at_most():
             event.apply(group)
         (reply,) = decision.replies
         response: Any = reply.response
-        return {ErrorCode(each.error_code) for each in response.topics[0].partitions}
+        return {ErrorCode(partition.error_code) for partition in response.topics[0].partitions}
 
     assert ask(ONE, 0, 1, 2, 3) == {ErrorCode.TRANSACTION_ABORTABLE}
     assert ask(ONE, 0, 1) == {ErrorCode.NONE}

@@ -74,7 +74,7 @@ def independent(cases: list[Recorded]) -> list[Recorded]:
     """Those that this server answers in the same way without the cases that were played before."""
     with tempfile.TemporaryDirectory(prefix="acls-") as folder, RunningServer(Path(folder), SETTINGS | LOGIN) as ours:
         side = Side("this server", ours.bootstrap)
-        kept = [each for each in cases if not unexplained(each.case, each.answer, side.play(each.case, each.seed))]
+        kept = [case for case in cases if not unexplained(case.case, case.answer, side.play(case.case, case.seed))]
         side.close()
     return kept
 

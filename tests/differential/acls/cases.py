@@ -137,7 +137,11 @@ def _acls(chance: random.Random, api: str, refs: Refs, seed: int) -> Iterator[Ac
     wanted: list[tuple[AclOperation, ResourceType]] = []
     for requirement in REQUIREMENTS[api]:
         wanted.append((requirement.operation, requirement.resource_type))
-        wanted += [(each.operation, each.resource_type) for each in requirement.alternatives if chance.random() < 0.4]
+        wanted += [
+            (alternative.operation, alternative.resource_type)
+            for alternative in requirement.alternatives
+            if chance.random() < 0.4
+        ]
     wanted += [(AclOperation.DESCRIBE, ResourceType.TOPIC), (AclOperation.DESCRIBE_CONFIGS, ResourceType.TOPIC)]
     wanted.append((AclOperation.DESCRIBE, ResourceType.CLUSTER))
     for operation, resource_type in wanted:

@@ -76,7 +76,7 @@ class Side:
         marked = Acl(ResourceType.GROUP.value, marker, literal.value, f"User:{ALICE}", "*", describe.value, allow.value)
         for several in (acls, [marked]):
             created = client.request(CreateAclsRequest(creations=list(map(_creation, several))), 3)
-            assert not any(each.error_code for each in created.results), created
+            assert not any(result.error_code for result in created.results), created
         find = DescribeAclsRequest(
             resource_type_filter=ANY,
             resource_name_filter=marker,
@@ -128,4 +128,4 @@ def _own(value: Any, names: dict[str, str]) -> Any:
 
 def _is_of_others(element: Any, names: dict[str, str]) -> bool:
     values: Iterator[Any] = iter(element.values() if isinstance(element, dict) else (element,))
-    return any(isinstance(each, str) and GENERATED.fullmatch(each) and each not in names for each in values)
+    return any(isinstance(value, str) and GENERATED.fullmatch(value) and value not in names for value in values)

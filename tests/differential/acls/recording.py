@@ -37,7 +37,7 @@ class Recorded(NamedTuple):
     @property
     def outcome(self) -> str:
         errors = list(_errors(self.answer))
-        denied = [each in DENIED for each in errors]
+        denied = [error in DENIED for error in errors]
         if not any(denied):
             return "allowed"
         return "denied" if all(denied) else "denied in part"

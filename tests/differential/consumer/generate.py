@@ -193,7 +193,7 @@ class Generator:
         member_id = step.body.get("member_id")
         if self._kind == MADE_ID and not member_id:
             return self._actor_of[step.label]
-        return next((each for each in self._actors if each.member_id == member_id), None)
+        return next((actor for actor in self._actors if actor.member_id == member_id), None)
 
     def _learn(self, actor: Actor, body: Body, answer: Body) -> None:
         actor.member_id = answer["member_id"]
@@ -333,10 +333,10 @@ class Generator:
     def _some(self, partitions: list[Body]) -> list[Body]:
         """Some of the partitions, perhaps none."""
         found = []
-        for each in partitions:
-            kept = [index for index in each["partitions"] if self._chance(0.6)]
+        for partition in partitions:
+            kept = [index for index in partition["partitions"] if self._chance(0.6)]
             if kept:
-                found.append({"topic_id": each["topic_id"], "partitions": kept})
+                found.append({"topic_id": partition["topic_id"], "partitions": kept})
         return found
 
     def _owned(self, actor: Actor) -> Any:

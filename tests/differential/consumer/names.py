@@ -31,10 +31,10 @@ class ConsumerNames(TransactionNames):
         """Name → id of the topics that exist."""
         return {name: topic_id for name, topic_id in self._topic_ids.items() if name}
 
-    def _value(self, definition: Definition, each: Field, said: Any, version: int) -> Any:
-        if each.type == "bytes" and isinstance(said, dict):
+    def _value(self, definition: Definition, field: Field, said: Any, version: int) -> Any:
+        if field.type == "bytes" and isinstance(said, dict):
             return self._subscription(said) if "subscription" in said else self._assignment(said)
-        return super()._value(definition, each, said, version)
+        return super()._value(definition, field, said, version)
 
     def _subscription(self, said: dict[str, Any]) -> bytes:
         """`subscription` is the version."""
@@ -59,15 +59,15 @@ class ConsumerNames(TransactionNames):
     def _name(self, topic: str) -> str:
         return self._prefix + topic.removeprefix(OWN)
 
-    def _say(self, definition: Definition, each: Field, value: Any, version: int) -> Any:
-        if each.name in ASSIGNMENTS and each.type == "bytes" and value:
+    def _say(self, definition: Definition, field: Field, value: Any, version: int) -> Any:
+        if field.name in ASSIGNMENTS and field.type == "bytes" and value:
             return self._say_assignment(value)
-        if each.type == "bytes" and value:
+        if field.type == "bytes" and value:
             # The names of topics in a subscription, in as many bytes.
-            return super()._say(definition, each, value.replace(self._prefix.encode(), self._stand_in), version)
-        if each.name == "member_id" and isinstance(value, str) and MADE_ID.fullmatch(value):
+            return super()._say(definition, field, value.replace(self._prefix.encode(), self._stand_in), version)
+        if field.name == "member_id" and isinstance(value, str) and MADE_ID.fullmatch(value):
             return self._say_made_id(value)
-        return super()._say(definition, each, value, version)
+        return super()._say(definition, field, value, version)
 
     def _say_assignment(self, data: bytes) -> Any:
         """The topics come in the order of a hash map."""
@@ -75,7 +75,10 @@ class ConsumerNames(TransactionNames):
             message = decode_versioned(consumer_protocol_assignment.ConsumerProtocolAssignment, data)
         except MalformedMessage:
             return f"0x{data.hex()}"
-        assigned = {self._say_text(each.topic): sorted(each.partitions) for each in message.assigned_partitions}
+        assigned = {
+            self._say_text(assigned_partition.topic): sorted(assigned_partition.partitions)
+            for assigned_partition in message.assigned_partitions
+        }
         return {"version": int.from_bytes(data[:2], "big"), "partitions": dict(sorted(assigned.items()))}
 
     def _say_made_id(self, member_id: str) -> str:

@@ -179,4 +179,4 @@ class ConsumerPlayer:
 def _is_ending(state: dict[str, Any]) -> bool:
     """Whether markers of a transaction are being written."""
     transactions = state["transactions"]["transaction_states"]
-    return any(each["transaction_state"].startswith("Prepare") for each in transactions)
+    return any(transaction["transaction_state"].startswith("Prepare") for transaction in transactions)

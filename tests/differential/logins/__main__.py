@@ -17,7 +17,9 @@ def main() -> int:
     parser.add_argument("names", nargs="*", metavar="NAME", help="only these conversations")
     parser.add_argument("--record", action="store_true", help="keep what Kafka said for `make test`")
     arguments = parser.parse_args()
-    chosen = [each for each in CONVERSATIONS if not arguments.names or each.name in arguments.names]
+    chosen = [
+        conversation for conversation in CONVERSATIONS if not arguments.names or conversation.name in arguments.names
+    ]
     keys = make_keys()
     with tempfile.TemporaryDirectory(prefix="logins-") as folder:
         root = Path(folder)

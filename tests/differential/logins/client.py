@@ -162,7 +162,7 @@ def shown(response: Any) -> str:
         if name not in ("throttle_time_ms", "results")
     }
     if hasattr(response, "results"):
-        fields["results"] = sorted(_shown_struct(each) for each in response.results)
+        fields["results"] = sorted(_shown_struct(result) for result in response.results)
     return f"{type(response).__name__} {json.dumps(fields)}"
 
 

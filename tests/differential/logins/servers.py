@@ -145,4 +145,6 @@ def hold(
             return client.said
 
     with ThreadPoolExecutor(AT_ONE_TIME) as pool:
-        return dict(zip([each.name for each in conversations], pool.map(one, conversations), strict=True))
+        return dict(
+            zip([conversation.name for conversation in conversations], pool.map(one, conversations), strict=True)
+        )

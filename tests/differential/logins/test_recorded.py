@@ -22,7 +22,7 @@ def said(tmp_path_factory: pytest.TempPathFactory) -> Said:
 
 
 def test_all_conversations_are_recorded() -> None:
-    assert sorted(KAFKA_SAID) == sorted({each.name for each in CONVERSATIONS})
+    assert sorted(KAFKA_SAID) == sorted({conversation.name for conversation in CONVERSATIONS})
     assert len(CONVERSATIONS) == len(KAFKA_SAID), "names are unique"
 
 

@@ -82,17 +82,19 @@ def report(results: Sequence[Result]) -> int:
     failed = 0
     for result in results:
         is_explained = True
-        for each in result.differences:
-            reason = reason_for(result.case.base.api, result.case.variant, each)
+        for difference in result.differences:
+            reason = reason_for(result.case.base.api, result.case.variant, difference)
             if reason is None:
                 is_explained = False
-                unexplained[result.case.base.api, each.path, _shown(each.kafka), _shown(each.ours)].append(result.case)
+                unexplained[
+                    result.case.base.api, difference.path, _shown(difference.kafka), _shown(difference.ours)
+                ].append(result.case)
             else:
                 reasons[reason] += 1
         failed += not is_explained
     for (api, path, kafka, ours), cases in sorted(unexplained.items()):
         print(f"\n{api}: {path or 'the answer'}\n  Kafka {kafka}\n  ours  {ours}\n  {_where(cases)}")
-    differing = sum(bool(each.differences) for each in results)
+    differing = sum(bool(result.differences) for result in results)
     print(f"\n{len(results)} cases, {differing} differ, {failed} of them unexplained")
     for reason, count in reasons.most_common():
         print(f"  {count:5} {reason}")

@@ -43,11 +43,11 @@ class _Renderer:
         self._topic_names = {topic_id: f"id of {name}" for name, topic_id in state.topic_ids.items()}
 
     def struct(self, name: str, message: Any) -> dict[str, Any]:
-        fields = (each for each in self._definition.structs[name].fields if self._version in each.versions)
+        fields = (field for field in self._definition.structs[name].fields if self._version in field.versions)
         return {
-            each.name: self._field(each, getattr(message, each.name))
-            for each in fields
-            if each.name not in LEFT_OUT_FIELDS
+            field.name: self._field(field, getattr(message, field.name))
+            for field in fields
+            if field.name not in LEFT_OUT_FIELDS
         }
 
     def _field(self, field: Field, value: Any) -> Any:
@@ -55,7 +55,7 @@ class _Renderer:
             return None
         if isinstance(value, list):
             elements = [self._field(field, each) for each in value]
-            return sorted((each for each in elements if not _is_internal(each)), key=_order)
+            return sorted((element for element in elements if not _is_internal(element)), key=_order)
         if field.name in HOST_FIELDS:
             return "its own" if value else value
         if self._definition.name == "DescribeQuorum" and field.name in METADATA_LOG_FIELDS:
@@ -128,8 +128,8 @@ def _of_lists(kafka: list[Any], ours: list[Any], path: str) -> Iterator[Differen
 def _by_name(elements: list[Any]) -> dict[str, Any] | None:
     """Configs and versions of APIs by their names or keys; None for lists of anything else."""
     for key in ("config_source", "api_key", "config_type"):
-        if elements and all(isinstance(each, dict) and key in each for each in elements):
-            names = [str(each.get("name", each.get("api_key"))) for each in elements]
+        if elements and all(isinstance(element, dict) and key in element for element in elements):
+            names = [str(element.get("name", element.get("api_key"))) for element in elements]
             if len(set(names)) == len(names):
                 return dict(zip(names, elements, strict=True))
     return None

@@ -109,9 +109,9 @@ def cases_of(base: Base, first: int, last: int) -> Iterator[Case]:
     """The cases of a base in the versions from `first` to `last`."""
     definition = DEFINITIONS[base.api]
     for version in range(max(first, base.since), last + 1):
-        for each in variants(definition, version, base.body):
-            if (base.api, each.name) not in SKIPPED:
-                yield Case(base, version, each.name, each.body)
+        for variant in variants(definition, version, base.body):
+            if (base.api, variant.name) not in SKIPPED:
+                yield Case(base, version, variant.name, variant.body)
 
 
 def common_versions(api: Api, kafka: State, ours: State) -> tuple[int, int]:
@@ -154,7 +154,7 @@ class Player:
 
 def built(definition: Definition, struct: Struct, body: Body, version: int, refs: Refs) -> Any:
     """The message or struct for one server; what the body leaves out has its default."""
-    fields = {each.name: each for each in struct.fields if version in each.versions}
+    fields = {field.name: field for field in struct.fields if version in field.versions}
 
     def value(name: str, given: Any) -> Any:
         if isinstance(given, Ref):

@@ -62,7 +62,7 @@ class State:
         return int(self.bootstrap.rpartition(":")[2])
 
     def create_topics(self, names: list[str], partitions: int) -> None:
-        topics = [CreatableTopic(name=each, num_partitions=partitions, replication_factor=1) for each in names]
+        topics = [CreatableTopic(name=name, num_partitions=partitions, replication_factor=1) for name in names]
         created = self.client.request(CreateTopicsRequest(topics=topics, timeout_ms=30_000), 7).topics
         assert all(each.error_code == 0 for each in created), (self.name, created)
         self.topic_ids |= {each.name: each.topic_id for each in created}
@@ -95,8 +95,8 @@ def _coordinates_transactions(client: WireClient) -> bool:
     if any(each.error_code for each in found):
         return False
     return not any(
-        client.request(InitProducerIdRequest(transactional_id=each, transaction_timeout_ms=60_000), 4).error_code
-        for each in ids
+        client.request(InitProducerIdRequest(transactional_id=id_, transaction_timeout_ms=60_000), 4).error_code
+        for id_ in ids
     )
 
 

@@ -16,7 +16,7 @@ BODY: dict[str, Any] = {"groups": ["g"], "include_authorized_operations": False}
 
 
 def made(api: str, version: int, body: dict[str, Any]) -> dict[str, Any]:
-    return {each.name: each.body for each in variants(DEFINITIONS[api], version, body)}
+    return {variant.name: variant.body for variant in variants(DEFINITIONS[api], version, body)}
 
 
 def test_each_field_has_its_unusual_values_once():

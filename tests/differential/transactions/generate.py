@@ -70,7 +70,7 @@ class Generator:
     def _new_producers(self) -> list[Producer]:
         """Two may have the same transactional id: they fence each other."""
         ids = self._pick(["~t1"], ["~t1", "~t1"], ["~t1", "~t2"], ["~t1", "~t1", "~t2"], ["~t1", None])
-        return [Producer(name, each, self._chance(0.6)) for name, each in zip("abc", ids, strict=False)]
+        return [Producer(name, id_, self._chance(0.6)) for name, id_ in zip("abc", ids, strict=False)]
 
     def next_step(self) -> TransactionStep | None:
         self._steps_left -= 1

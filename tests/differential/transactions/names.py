@@ -41,14 +41,14 @@ class TransactionNames(Names):
 
     # ---- requests
 
-    def _value(self, definition: Definition, each: Field, said: Any, version: int) -> Any:
-        if each.type == "records":
+    def _value(self, definition: Definition, field: Field, said: Any, version: int) -> Any:
+        if field.type == "records":
             return None if said is None else b"".join(map(self._batch, said))
-        if isinstance(said, str) and each.type == "int64":
+        if isinstance(said, str) and field.type == "int64":
             return self._producer_id(said)
-        if isinstance(said, str) and each.type == "string":
+        if isinstance(said, str) and field.type == "string":
             return self._prefix + said.removeprefix(OWN) if said.startswith(OWN) else self._real.get(said, said)
-        return super()._value(definition, each, said, version)
+        return super()._value(definition, field, said, version)
 
     def _producer_id(self, said: str) -> int:
         """One that was not handed out on this server stands for none of them."""
@@ -92,25 +92,29 @@ class TransactionNames(Names):
 
         Kafka also names some that follow, up to the next entry of the offset index.
         """
-        needed = [each for each in partition.aborted_transactions if each.first_offset < partition.last_stable_offset]
+        needed = [
+            aborted_transaction
+            for aborted_transaction in partition.aborted_transactions
+            if aborted_transaction.first_offset < partition.last_stable_offset
+        ]
         return [self._render(definition, "AbortedTransaction", each, version) for each in needed]
 
     def _learn(self, producer_id: int) -> None:
         if producer_id >= 0 and producer_id not in self._producer_ids:
             self._producer_ids.append(producer_id)
 
-    def _say(self, definition: Definition, each: Field, value: Any, version: int) -> Any:
-        if each.name in LEFT_OUT or each.name == "error_message":
+    def _say(self, definition: Definition, field: Field, value: Any, version: int) -> Any:
+        if field.name in LEFT_OUT or field.name == "error_message":
             return "left out"
-        if each.name == "coordinator_epoch":
+        if field.name == "coordinator_epoch":
             return "an epoch" if value >= 0 else value
-        if each.name in TIMES:
+        if field.name in TIMES:
             return "a time" if value > 0 else value
-        if each.name == "producer_id":
+        if field.name == "producer_id":
             return self._say_producer_id(value)
-        if each.type == "records":
+        if field.type == "records":
             return None if value is None else [self._say_batch(value, header) for header in batch_headers(value)]
-        return super()._say(definition, each, value, version)
+        return super()._say(definition, field, value, version)
 
     def _say_producer_id(self, producer_id: int) -> str | int:
         known = producer_id in self._producer_ids

@@ -46,7 +46,7 @@ def features(history: TransactionHistory) -> set[object]:
         if isinstance(sent, Send):
             shown |= {(sent.api, sent.version, error) for error in errors(outcome.answer)}
         transactions = outcome.state["transactions"]["transaction_states"]
-        shown |= {(type(step), each["transaction_state"]) for each in transactions}
+        shown |= {(type(step), transaction["transaction_state"]) for transaction in transactions}
     return shown
 
 

@@ -46,7 +46,7 @@ STATE: Final = (
 
 
 def _errors_of(ends: Any) -> list[int]:
-    return [each.error_code for topic in ends.topics for each in topic.partitions if each.error_code]
+    return [partition.error_code for topic in ends.topics for partition in topic.partitions if partition.error_code]
 
 
 class TransactionSide(LiveSide):

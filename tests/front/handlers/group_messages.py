@@ -46,7 +46,7 @@ def committed(error: ErrorCode, topic: str = "orders", topic_id: bytes = bytes(1
 
 def fetch_request(*groups: str) -> OffsetFetchRequest:
     """From version 8 on: all offsets of these groups."""
-    return OffsetFetchRequest(groups=[OffsetFetchRequestGroup(group_id=each, topics=None) for each in groups])
+    return OffsetFetchRequest(groups=[OffsetFetchRequestGroup(group_id=group, topics=None) for group in groups])
 
 
 def fetch_request_of_one(group_id: str, topic: str = "orders") -> OffsetFetchRequest:
@@ -77,7 +77,7 @@ def fetched_before_v8(error: ErrorCode) -> OffsetFetchResponse:
 
 def committed_offsets(response: OffsetFetchResponse) -> list[tuple[str, list[int]]]:
     return [
-        (group.group_id, [each.committed_offset for topic in group.topics for each in topic.partitions])
+        (group.group_id, [partition.committed_offset for topic in group.topics for partition in topic.partitions])
         for group in response.groups
     ]
 

@@ -155,7 +155,7 @@ def test_offsets_of_the_other_groups_are_fetched(node, monkeypatch, state):
     load_slowly(monkeypatch)
     node.make_unavailable(0, state)
     response = node.connect().request(fetch_request(GROUP, OTHER), 9)
-    assert [each.error_code for each in response.groups] == [ERRORS[state], ErrorCode.NONE]
+    assert [group.error_code for group in response.groups] == [ERRORS[state], ErrorCode.NONE]
     assert committed_offsets(response) == [(GROUP, []), (OTHER, [8])]
 
 
@@ -167,7 +167,7 @@ def test_the_other_groups_of_a_request_are_deleted(node, monkeypatch, state):
     node.make_unavailable(0, state)
     node.server.disk.heal()
     results = node.connect().request(DeleteGroupsRequest(groups_names=[GROUP, OTHER]), 2).results
-    assert [each.error_code for each in results] == [ERRORS[state], ErrorCode.NONE]
+    assert [result.error_code for result in results] == [ERRORS[state], ErrorCode.NONE]
 
 
 @pytest.mark.parametrize(
@@ -188,7 +188,7 @@ def test_listed_are_the_groups_of_the_partitions_that_are_led_here_and_a_missing
     node.make_unavailable(0, state)
     response = node.connect().request(ListGroupsRequest(), 5)
     assert ErrorCode(response.error_code) is error
-    assert [each.group_id for each in response.groups] == [OTHER]
+    assert [group.group_id for group in response.groups] == [OTHER]
 
 
 @pytest.mark.parametrize(
@@ -249,7 +249,7 @@ def test_before_v8_the_offsets_of_the_one_group_are_in_the_response_itself(node,
 def test_before_v8_all_offsets_of_the_one_group_are_fetched_without_topics(node, version):
     node.make_empty(GROUP, 7)
     response = node.connect().request(OffsetFetchRequest(group_id=GROUP, topics=None), version)
-    assert [each.committed_offset for topic in response.topics for each in topic.partitions] == [7]
+    assert [partition.committed_offset for topic in response.topics for partition in topic.partitions] == [7]
 
 
 def test_from_v10_on_topics_are_named_by_id(node):

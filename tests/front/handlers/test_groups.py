@@ -286,12 +286,12 @@ def test_groups_are_deleted_each_with_its_own_result_and_once(node):
     node.make_stable(OTHER)
     request = DeleteGroupsRequest(groups_names=[OTHER, GROUP, "unknown", GROUP])
     client = node.connect()
-    assert [(each.group_id, ErrorCode(each.error_code)) for each in client.request(request, 2).results] == [
+    assert [(result.group_id, ErrorCode(result.error_code)) for result in client.request(request, 2).results] == [
         (OTHER, ErrorCode.NON_EMPTY_GROUP),
         (GROUP, ErrorCode.NONE),
         ("unknown", ErrorCode.GROUP_ID_NOT_FOUND),
     ]
-    assert [each.group_id for each in client.request(ListGroupsRequest(), 5).groups] == [OTHER]
+    assert [group.group_id for group in client.request(ListGroupsRequest(), 5).groups] == [OTHER]
 
 
 def test_the_groups_of_all_partitions_are_listed(node):
@@ -305,8 +305,8 @@ def test_the_groups_of_all_partitions_are_listed(node):
     def listed(**filters: Any) -> dict[str, str]:
         response = client.request(ListGroupsRequest(**filters), 5)
         assert response.error_code == ErrorCode.NONE
-        assert len({each.group_id for each in response.groups}) == len(response.groups)
-        return {each.group_id: each.group_state for each in response.groups}
+        assert len({group.group_id for group in response.groups}) == len(response.groups)
+        return {group.group_id: group.group_state for group in response.groups}
 
     assert listed() == dict.fromkeys(stable, "Stable") | {empty: "Empty"}
     assert listed(states_filter=["empty"]) == {empty: "Empty"}
@@ -318,7 +318,7 @@ def test_members_that_leave_together_have_an_error_each(node):
     identities = [MemberIdentity(member_id=each) for each in (NOBODY, member_id, member_id)]
     response = node.connect().request(LeaveGroupRequest(group_id=GROUP, members=identities), 5)
     assert response.error_code == ErrorCode.NONE
-    assert [(each.member_id, ErrorCode(each.error_code)) for each in response.members] == [
+    assert [(member.member_id, ErrorCode(member.error_code)) for member in response.members] == [
         (NOBODY, ErrorCode.UNKNOWN_MEMBER_ID),
         (member_id, ErrorCode.NONE),
         (member_id, ErrorCode.UNKNOWN_MEMBER_ID),

@@ -86,7 +86,7 @@ def test_they_are_those_that_are_built_at_once(client: Peer, monkeypatch: pytest
 
 def test_offsets_of_very_many_topic_ids_are_answered(client: Peer) -> None:
     ids = [number.to_bytes(16, "big") for number in range(1, 5_000)]
-    topics = [OffsetFetchRequestTopics(topic_id=each, partition_indexes=[0]) for each in ids]
+    topics = [OffsetFetchRequestTopics(topic_id=id_, partition_indexes=[0]) for id_ in ids]
     groups = [OffsetFetchRequestGroup(group_id="g1", topics=topics)]
     answered = client.request(OffsetFetchRequest(groups=groups), 10)
     assert [topic.topic_id for topic in answered.groups[0].topics] == ids
@@ -137,10 +137,10 @@ def test_answers_are_not_built_while_others_are(
 def test_clients_that_go_away_meanwhile_leave_nothing(server: InProcessServer, client: Peer) -> None:
     become_stable(client, "heavy", bytes(900_000))
     others = [Peer(server, reads=False) for _ in range(5)]
-    for each in others:
-        each.send(encode_request(7, "client", DescribeGroupsRequest(groups=["heavy"] * 50), 5))
+    for other in others:
+        other.send(encode_request(7, "client", DescribeGroupsRequest(groups=["heavy"] * 50), 5))
     server.turn()
-    for each in others:
-        each.leave()
+    for other in others:
+        other.leave()
     answered = client.request(DescribeGroupsRequest(groups=["heavy"] * 50), 5)
     assert len(answered.groups) == 50

@@ -230,8 +230,8 @@ KIND: Final = GroupKind(
     waiting_requests=lambda group: [],
     session_ids=lambda group: list(group.members),
     effects_of_loaded=lambda group, environment: [
-        SessionStarted(each.member_id, None, each.session_timeout_ms, each.session_timeout_ms)
-        for each in group.members.values()
+        SessionStarted(member.member_id, None, member.session_timeout_ms, member.session_timeout_ms)
+        for member in group.members.values()
     ],
     has_fast_heartbeats=False,
     max_size=None,

@@ -37,7 +37,7 @@ def played() -> dict[str, Any]:
         "kinds": list(KINDS),
         "counted": counted,
         "committed": committed,
-        "listed": [[each.group_id, each.group_type, each.group_state] for each in sent.response.groups],
+        "listed": [[group.group_id, group.group_type, group.group_state] for group in sent.response.groups],
         "members": sorted(sim.whole_group.membership.members),
         "sessions": sorted(sim.sessions.members(GROUP_ID)),
         "audit": sim.kinds(),

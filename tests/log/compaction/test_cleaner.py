@@ -59,7 +59,7 @@ def finish(log: PartitionLog) -> None:
 
 def kept(log: PartitionLog) -> list[tuple[int, bytes | None, bytes | None]]:
     """The records before the active segment."""
-    return [each for each in pairs(log) if each[0] < log.segments[-1].base_offset]
+    return [pair for pair in pairs(log) if pair[0] < log.segments[-1].base_offset]
 
 
 # ---- values and tombstones
@@ -162,7 +162,10 @@ def test_a_batch_keeps_its_compression_and_headers(fs, log, compression):
     clean_now(log, fs)
     (first, *_) = batches(log)
     assert (first.compression, first.leader_epoch) == (compression, 7)
-    assert [(each.key, each.headers) for each in first.records] == [(b"b", tuple(headers)), (b"a", tuple(headers))]
+    assert [(record.key, record.headers) for record in first.records] == [
+        (b"b", tuple(headers)),
+        (b"a", tuple(headers)),
+    ]
 
 
 # ---- how far
@@ -294,7 +297,7 @@ def test_a_marker_stays_while_records_of_its_transaction_do(fs, log):
     now_ms, cleaned_to = START_MS, None
     for _ in range(3):
         cleaned_to = clean_now(log, fs, cleaned_to, now_ms)
-        (marker,) = [each for each in batches(log) if each.is_control]
+        (marker,) = [batch for batch in batches(log) if batch.is_control]
         assert (len(marker.records), marker.delete_horizon_ms) == (1, None)
         now_ms += 10 * RETENTION_MS
         finish(log)
@@ -309,7 +312,7 @@ def test_a_marker_goes_a_while_after_the_records_of_its_transaction(fs, log, com
     finish(log)
 
     def markers():
-        return [each.delete_horizon_ms for each in batches(log) if each.is_control]
+        return [batch.delete_horizon_ms for batch in batches(log) if batch.is_control]
 
     cleaned_to = clean_now(log, fs, None, START_MS, expired)
     assert markers() == [None], "its records went in this cleaning"
@@ -350,7 +353,7 @@ def test_of_too_many_producers_the_later_ones_count_as_expired(fs, log):
     append(log, (b"a", b"2"))
     finish(log)
     clean_now(log, fs, settings=replace(SETTINGS, producers_max=2))
-    assert [each.producer[0] for each in batches(log) if not each.records] == [0, 1]
+    assert [batch.producer[0] for batch in batches(log) if not batch.records] == [0, 1]
 
 
 def test_a_log_with_transactions_of_too_many_producers_is_uncleanable(fs, log):
@@ -395,11 +398,11 @@ def test_the_segments_of_a_group_fit_into_one(fs):
         roll(log)
     segments, size = list(log.segments[:-1]), log.segments[0].size_bytes
     index, time_index = segments[0].offset_index.size_bytes, segments[0].time_index.size_bytes
-    assert [len(each) for each in groups(segments, 3 * size, 10**6)] == [3, 3, 2]
-    assert [len(each) for each in groups(segments, 10**9, 2 * max(index, time_index))] == [2, 2, 2, 2]
+    assert [len(group) for group in groups(segments, 3 * size, 10**6)] == [3, 3, 2]
+    assert [len(group) for group in groups(segments, 10**9, 2 * max(index, time_index))] == [2, 2, 2, 2]
     assert groups([], 1, 1) == []
     segments[4].next_offset = 2**31 + 1
-    assert [len(each) for each in groups(segments, 10**9, 10**6)] == [4, 4]
+    assert [len(group) for group in groups(segments, 10**9, 10**6)] == [4, 4]
 
 
 def test_the_indexes_are_those_that_a_recovery_makes(fs):

@@ -105,7 +105,7 @@ def test_after_a_power_loss_no_value_is_lost_that_a_later_lost_one_had_replaced(
             expected = {
                 key: value
                 for key, (_, value) in last_values(
-                    visible([each for each in batches(log) if each.last_offset < found.log_end_offset])
+                    visible([batch for batch in batches(log) if batch.last_offset < found.log_end_offset])
                 ).items()
                 if value is not None
             }

@@ -310,7 +310,7 @@ def test_a_flush_covers_written_data_and_new_file_names(open_log, fs):
     log.flush()
     for base_offset in rolled:
         files = log.folder.glob(f"{base_offset:020d}.*")
-        assert {each.name for each in files if each.stat().st_size} <= set(fs.flushed), "what has a content"
+        assert {file.name for file in files if file.stat().st_size} <= set(fs.flushed), "what has a content"
     assert f"{log.segments[-1].base_offset:020d}.log" in fs.flushed
     assert {"topic-0/", log.folder.parent.name + "/"} <= set(fs.flushed)
     assert log.recovery_point == log.log_end_offset == 8

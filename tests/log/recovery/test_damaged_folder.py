@@ -20,7 +20,7 @@ def test_the_folders_are_served_whole():
         assert not start.refused
         assert [line for line in start.lines if line["log_level"] != "info"] == []
         assert len(start.served) == sum(TOPICS.values())
-        lost = {key: sorted(each for each in values if values[each] is None) for key, values in start.served.items()}
+        lost = {key: sorted(value for value in values if values[value] is None) for key, values in start.served.items()}
         assert lost == {("one", 0): [], ("one", 1): [], ("two", 0): [0, 1, 2, 3]}
         assert start.served["one", 1][RECORDS - 1] == b"one-1 35"
     assert {path.name for path in CLEAN.files} >= {

@@ -48,7 +48,7 @@ def offsets(fs: FileSystem) -> set[int]:
     for base_offset in base_offsets(fs, FOLDER):
         segment = Segment(fs, FOLDER, base_offset, LogConfig())
         batches = scan(segment, 0, segment.file_size(), base_offset, next_base_offset=1 << 40, may_have_gaps=True)
-        found |= {each.header.base_offset for each in batches if isinstance(each, Scanned)}
+        found |= {batch.header.base_offset for batch in batches if isinstance(batch, Scanned)}
     return found
 
 

@@ -51,7 +51,7 @@ def creation(**fields: Any) -> AclCreation:
 
 def create(client: ConfigClient, *creations: AclCreation) -> list[tuple[int, str | None]]:
     results = client.request(CreateAclsRequest(creations=list(creations)), 3).results
-    return [(each.error_code, each.error_message) for each in results]
+    return [(result.error_code, result.error_message) for result in results]
 
 
 def described(client: ConfigClient, **fields: Any) -> set[tuple[str, str]]:
@@ -62,9 +62,9 @@ def described(client: ConfigClient, **fields: Any) -> set[tuple[str, str]]:
 
 
 def delete(client: ConfigClient, *filters: dict[str, Any]) -> list[tuple[int, str | None, int]]:
-    wanted = [DeleteAclsFilter(**filter_fields(**each)) for each in filters]
+    wanted = [DeleteAclsFilter(**filter_fields(**filter_)) for filter_ in filters]
     results = client.request(DeleteAclsRequest(filters=wanted), 3).filter_results
-    return [(each.error_code, each.error_message, len(each.matching_acls)) for each in results]
+    return [(result.error_code, result.error_message, len(result.matching_acls)) for result in results]
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from coordinator.node.handlers.broker_configs import broker_configs
 
 def described(**settings: str):
     config = Config({name.replace("_", "."): value for name, value in settings.items()})
-    return {each.name: each for each in broker_configs(config, {})}
+    return {broker_config.name: broker_config for broker_config in broker_configs(config, {})}
 
 
 def test_secrets_are_sensitive_and_have_no_value():
@@ -22,9 +22,9 @@ def test_secrets_are_sensitive_and_have_no_value():
 def test_settings_of_one_mechanism_are_told_as_those_of_the_server():
     name = "listener.name.plaintext.plain.connections.max.reauth.ms"
     config = Config({name: "5"})
-    found = {each.name: each for each in broker_configs(config, {})}[name]
+    found = {broker_config.name: broker_config for broker_config in broker_configs(config, {})}[name]
     assert (found.value, found.is_sensitive, found.config_type) == ("5", False, 5)
-    assert [each.name for each in found.synonyms] == [name, "connections.max.reauth.ms"]
+    assert [synonym.name for synonym in found.synonyms] == [name, "connections.max.reauth.ms"]
 
 
 def test_settings_of_one_listener_are_told_as_given():

@@ -41,7 +41,7 @@ class ConfigClient(WireClient):
     def own(self, topic: str) -> dict[str, str]:
         """The configs that the topic has itself."""
         configs = self.describe(TOPIC, topic).configs
-        return {each.name: each.value for each in configs if each.config_source == TOPIC_SOURCE}
+        return {config.name: config.value for config in configs if config.config_source == TOPIC_SOURCE}
 
     def alter(self, kind: int, name: str, *operations: tuple[str, int, str | None], **fields: bool) -> Any:
         entries = [
@@ -78,7 +78,7 @@ def test_a_new_topic_is_answered_with_all_its_configs(client, validate_only):
     result = client.create("t", validate_only=validate_only, retention_ms="5000")
     assert result.error_code == ErrorCode.NONE
     assert len(result.configs) == 33
-    values = {each.name: (each.value, each.config_source) for each in result.configs}
+    values = {config.name: (config.value, config.config_source) for config in result.configs}
     assert values["retention.ms"] == ("5000", TOPIC_SOURCE)
     assert values["segment.ms"] == ("604800000", DEFAULT)
     assert list(values) == sorted(values)
@@ -143,7 +143,7 @@ def test_records_of_a_compacted_topic_need_a_key(client):
     assert client.produce("t", build_batch([(b"k", b"v", ())])).error_code == ErrorCode.NONE
     rejected = client.produce("t", build_batch([(b"k", b"v", ()), (None, b"v", ()), (b"", b"v", ())]))
     assert rejected.error_code == ErrorCode.INVALID_RECORD
-    assert [each.batch_index for each in rejected.record_errors] == [1]
+    assert [record_error.batch_index for record_error in rejected.record_errors] == [1]
 
 
 # ------------------------------------------------------------------------------------------------------------ describe
@@ -161,7 +161,7 @@ def test_a_config_is_described_with_its_origins(client):
         LONG,
     )
     assert not config.read_only
-    assert [(each.name, each.value, each.source) for each in config.synonyms] == [
+    assert [(synonym.name, synonym.value, synonym.source) for synonym in config.synonyms] == [
         ("retention.ms", "1000", TOPIC_SOURCE),
         ("log.retention.hours", "2", STATIC),
     ]
@@ -171,7 +171,7 @@ def test_a_config_is_described_with_its_origins(client):
 @pytest.mark.parametrize("version", range(5))
 def test_every_version_describes(client, version):
     client.create("t", retention_ms="1000")
-    by_name = {each.name: each for each in client.describe(TOPIC, "t", version=version).configs}
+    by_name = {config.name: config for config in client.describe(TOPIC, "t", version=version).configs}
     assert len(by_name) == 33
     assert by_name["retention.ms"].value == "1000"
     if version == 0:
@@ -187,11 +187,13 @@ def test_a_broker_is_described(client):
 
 
 def test_a_broker_has_all_configs_of_kafka_and_its_own_settings(client):
-    configs = {each.name: each for each in client.describe(BROKER, "1").configs}
+    configs = {config.name: config for config in client.describe(BROKER, "1").configs}
     assert configs.keys() == kafka_broker_configs().keys() | {key.name for key in SETTINGS}
     unused = configs["num.io.threads"]
     assert (unused.value, unused.config_source, unused.config_type) == ("8", DEFAULT, INT)
-    assert [(each.name, each.value, each.source) for each in unused.synonyms] == [("num.io.threads", "8", DEFAULT)]
+    assert [(synonym.name, synonym.value, synonym.source) for synonym in unused.synonyms] == [
+        ("num.io.threads", "8", DEFAULT)
+    ]
     assert "Not used by this server" in unused.documentation
     assert configs["broker.id"].value == configs["node.id"].value == "1"
 
@@ -219,8 +221,8 @@ def test_a_password_is_sensitive(client):
 def test_the_default_of_a_topic_is_that_of_the_broker_where_the_broker_has_one(client):
     client.create("t")
     synonyms = {
-        each.name: [(one.name, one.value, one.source) for one in each.synonyms]
-        for each in client.describe(TOPIC, "t").configs
+        config.name: [(one.name, one.value, one.source) for one in config.synonyms]
+        for config in client.describe(TOPIC, "t").configs
     }
     assert synonyms["cleanup.policy"] == [("log.cleanup.policy", "delete", DEFAULT)]
     assert synonyms["compression.type"] == [("compression.type", "producer", DEFAULT)]
@@ -339,7 +341,7 @@ def test_a_resource_that_is_named_twice_is_changed_by_none(client):
     resource = incremental_alter_configs.AlterConfigsResource(resource_type=TOPIC, resource_name="t", configs=[entry])
     request = incremental_alter_configs.IncrementalAlterConfigsRequest(resources=[resource, resource])
     responses = client.request(request, 1).responses
-    assert [(each.error_code, each.error_message) for each in responses] == [
+    assert [(response.error_code, response.error_message) for response in responses] == [
         (ErrorCode.INVALID_REQUEST, "Each resource must appear at most once.")
     ] * 2
     assert client.own("t") == {}

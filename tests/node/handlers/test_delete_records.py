@@ -23,9 +23,9 @@ class DeletingClient(ConfigClient):
         partitions = [DeleteRecordsPartition(partition_index=index, offset=offset) for index, offset in wanted]
         request = DeleteRecordsRequest(topics=[DeleteRecordsTopic(name=topic, partitions=partitions)], timeout_ms=5000)
         return [
-            (each.partition_index, each.low_watermark, each.error_code)
+            (partition.partition_index, partition.low_watermark, partition.error_code)
             for result in self.request(request, version).topics
-            for each in result.partitions
+            for partition in result.partitions
         ]
 
     def fetch_from(self, topic: str, offset: int) -> Any:

@@ -42,7 +42,7 @@ def client(server: Coordinator) -> Iterator[ConfigClient]:
 
 
 def synonyms(config):
-    return [(each.name, each.value, each.source) for each in config.synonyms]
+    return [(synonym.name, synonym.value, synonym.source) for synonym in config.synonyms]
 
 
 def change(client, name, **configs):
@@ -73,7 +73,7 @@ def test_configs_that_decide_together_are_synonyms_from_the_own_name_on(client):
     change(client, NODE, log_retention_ms="5000", log_roll_ms="6000")
     change(client, ALL, log_retention_ms="7000")
     keys = (RETENTION, "log.retention.hours", "log.retention.minutes", "log.roll.ms", "log.flush.interval.ms")
-    found = {each.name: synonyms(each) for each in client.describe(BROKER, NODE, *keys).configs}
+    found = {config.name: synonyms(config) for config in client.describe(BROKER, NODE, *keys).configs}
     assert found == {
         RETENTION: [
             (RETENTION, "5000", OF_BROKER),
@@ -88,7 +88,7 @@ def test_configs_that_decide_together_are_synonyms_from_the_own_name_on(client):
 
 
 def test_which_configs_are_read_only(client):
-    configs = {each.name: each.read_only for each in client.describe(BROKER, NODE).configs}
+    configs = {config.name: config.read_only for config in client.describe(BROKER, NODE).configs}
     changeable = {name for name, is_read_only in configs.items() if not is_read_only}
     assert {RETENTION, "message.max.bytes", "num.io.threads", "max.connections"} < changeable
     assert not {"node.id", "log.dirs", "listeners", "audit.chain", "log.retention.hours"} & changeable
@@ -105,7 +105,7 @@ def test_values_are_shown_as_kafka_writes_them(client):
     change(
         client, NODE, unclean_leader_election_enable="TRUE", log_cleanup_policy="compact, delete", num_io_threads=" 9 "
     )
-    values = {each.name: each.value for each in client.describe(BROKER, NODE).configs}
+    values = {config.name: config.value for config in client.describe(BROKER, NODE).configs}
     assert values["unclean.leader.election.enable"] == "true"
     assert values["log.cleanup.policy"] == "compact,delete"
     assert values["num.io.threads"] == "9"
@@ -125,7 +125,7 @@ def test_what_is_set_survives_a_restart(server, is_clean):
         change(client, ALL, log_retention_ms="7")
     server.restart(clean=is_clean)
     with ConfigClient(server.bootstrap) as client:
-        values = {each.name: (each.value, each.config_source) for each in client.describe(BROKER, NODE).configs}
+        values = {config.name: (config.value, config.config_source) for config in client.describe(BROKER, NODE).configs}
         assert values["message.max.bytes"] == ("5000", OF_BROKER)
         assert values["num.io.threads"] == ("9", OF_BROKER)
         assert values[RETENTION] == ("7", OF_ALL)
@@ -145,9 +145,9 @@ def test_all_configs_of_a_broker_are_replaced(client):
     change(client, NODE, log_retention_ms="5", num_io_threads="9")
     assert client.replace(BROKER, NODE, message_max_bytes="6000") == (ErrorCode.NONE, None)
     configs = client.describe(BROKER, NODE).configs
-    assert [each.name for each in configs if each.config_source == OF_BROKER] == ["message.max.bytes"]
+    assert [config.name for config in configs if config.config_source == OF_BROKER] == ["message.max.bytes"]
     assert client.replace(BROKER, NODE) == (ErrorCode.NONE, None)
-    assert not any(each.config_source == OF_BROKER for each in client.describe(BROKER, NODE).configs)
+    assert not any(config.config_source == OF_BROKER for config in client.describe(BROKER, NODE).configs)
 
 
 def test_both_names_can_be_in_one_request(client):
@@ -158,7 +158,7 @@ def test_both_names_can_be_in_one_request(client):
     ]
     request = incremental_alter_configs.IncrementalAlterConfigsRequest(resources=resources)
     results = client.request(request, 1).responses
-    assert [each.error_code for each in results] == [ErrorCode.NONE, ErrorCode.NONE, ErrorCode.INVALID_REQUEST]
+    assert [result.error_code for result in results] == [ErrorCode.NONE, ErrorCode.NONE, ErrorCode.INVALID_REQUEST]
     (config,) = client.describe(BROKER, NODE, RETENTION).configs
     assert synonyms(config) == [(RETENTION, "5", OF_BROKER), (RETENTION, "5", OF_ALL), HOURS]
 

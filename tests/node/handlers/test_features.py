@@ -25,7 +25,9 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningServer]:
 def finalized(server: RunningServer) -> tuple[int, dict[str, int]]:
     with WireClient(server.bootstrap) as client:
         answer = client.request(ApiVersionsRequest(client_software_name="a", client_software_version="1"), 4)
-    return answer.finalized_features_epoch, {each.name: each.max_version_level for each in answer.finalized_features}
+    return answer.finalized_features_epoch, {
+        finalized_feature.name: finalized_feature.max_version_level for finalized_feature in answer.finalized_features
+    }
 
 
 def update(server: RunningServer, level: int, version: int = 2, name: str = NAME, **fields: Any) -> Any:
@@ -40,8 +42,11 @@ def test_lowest_level_0_is_offered_from_version_4_on(server, version, supported)
     """The `ApiVersionsResponse` of Java clients 3.3 to 3.7 rejects a supported feature whose lowest level is 0."""
     with WireClient(server.bootstrap) as client:
         answer = client.request(ApiVersionsRequest(client_software_name="a", client_software_version="1"), version)
-    assert [(each.name, each.min_version, each.max_version) for each in answer.supported_features] == supported
-    assert [each.name for each in answer.finalized_features] == [GROUPS, NAME]
+    assert [
+        (supported_feature.name, supported_feature.min_version, supported_feature.max_version)
+        for supported_feature in answer.supported_features
+    ] == supported
+    assert [finalized_feature.name for finalized_feature in answer.finalized_features] == [GROUPS, NAME]
 
 
 def test_a_change_is_told_and_survives_a_restart(server):
@@ -49,7 +54,9 @@ def test_a_change_is_told_and_survives_a_restart(server):
     assert before == {GROUPS: 1, NAME: 2}
     response = update(server, 1, 1, upgrade_type=SAFE_DOWNGRADE)
     assert (response.error_code, response.error_message) == (ErrorCode.NONE, None)
-    assert [(each.feature, each.error_code, each.error_message) for each in response.results] == [(NAME, 0, "NONE")]
+    assert [(result.feature, result.error_code, result.error_message) for result in response.results] == [
+        (NAME, 0, "NONE")
+    ]
     assert finalized(server) == (epoch + 1, {GROUPS: 1, NAME: 1})
     server.kill()
     server.start()

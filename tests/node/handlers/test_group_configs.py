@@ -34,23 +34,25 @@ def client(server: RunningServer) -> Iterator[ConfigClient]:
 
 def own(client: ConfigClient, group_id: str) -> dict[str, str]:
     configs = client.describe(GROUP, group_id).configs
-    return {each.name: each.value for each in configs if each.config_source == GROUP_SOURCE}
+    return {config.name: config.value for config in configs if config.config_source == GROUP_SOURCE}
 
 
 def listed(client: ConfigClient, *types: int) -> list[tuple[int, str]]:
     response = client.request(ListConfigResourcesRequest(resource_types=list(types)), 1)
     assert response.error_code == ErrorCode.NONE
-    return [(each.resource_type, each.resource_name) for each in response.config_resources]
+    return [
+        (config_resource.resource_type, config_resource.resource_name) for config_resource in response.config_resources
+    ]
 
 
 def test_a_group_that_does_not_exist_has_the_configs_of_the_broker(client):
     result = client.describe(GROUP, "nobody")
     assert (result.error_code, result.error_message, len(result.configs)) == (ErrorCode.NONE, "", 17)
-    configs = {each.name: each for each in result.configs}
+    configs = {config.name: config for config in result.configs}
     heartbeat, session = configs[HEARTBEAT], configs[SESSION]
     assert (heartbeat.value, heartbeat.config_source, heartbeat.config_type) == ("500", STATIC, INT)
     assert (session.value, session.config_source) == ("45000", DEFAULT)
-    assert not any(each.read_only or each.is_sensitive for each in result.configs)
+    assert not any(config.read_only or config.is_sensitive for config in result.configs)
     assert synonyms(heartbeat) == [
         ("group.consumer.heartbeat.interval.ms", "500", STATIC),
         ("group.consumer.heartbeat.interval.ms", "5000", DEFAULT),
@@ -59,11 +61,11 @@ def test_a_group_that_does_not_exist_has_the_configs_of_the_broker(client):
 
 
 def synonyms(config: Any) -> list[tuple[str, str, int]]:
-    return [(each.name, each.value, each.source) for each in config.synonyms]
+    return [(synonym.name, synonym.value, synonym.source) for synonym in config.synonyms]
 
 
 def test_only_the_configs_that_are_asked_for_are_described(client):
-    assert [each.name for each in client.describe(GROUP, "g", "nope", HEARTBEAT).configs] == [HEARTBEAT]
+    assert [config.name for config in client.describe(GROUP, "g", "nope", HEARTBEAT).configs] == [HEARTBEAT]
 
 
 def test_a_config_is_set_and_removed(client):

@@ -42,7 +42,9 @@ def log_dirs(client: ConfigClient, topics: dict[str, list[int]] | None, version:
 
 def sizes(result: Any) -> dict[tuple[str, int], int]:
     return {
-        (topic.name, each.partition_index): each.partition_size for topic in result.topics for each in topic.partitions
+        (topic.name, partition.partition_index): partition.partition_size
+        for topic in result.topics
+        for partition in topic.partitions
     }
 
 
@@ -78,7 +80,7 @@ def test_logs_on_disk_are_told_with_their_volume_without_being_opened(tmp_path):
 def quorum(client: ConfigClient, topics: dict[str, list[int]], version: int) -> Any:
     asked = [
         DescribeQuorumRequestTopic(
-            topic_name=name, partitions=[DescribeQuorumRequestPartition(partition_index=each) for each in indexes]
+            topic_name=name, partitions=[DescribeQuorumRequestPartition(partition_index=index) for index in indexes]
         )
         for name, indexes in topics.items()
     ]
@@ -102,9 +104,11 @@ def test_the_node_is_the_quorum(client, version):
 )
 def test_there_is_no_other_quorum(client, topics):
     response = quorum(client, topics, 2)
-    found = {topic.topic_name: [each.partition_index for each in topic.partitions] for topic in response.topics}
+    found = {
+        topic.topic_name: [partition.partition_index for partition in topic.partitions] for topic in response.topics
+    }
     assert found == topics
-    assert {each.error_code for topic in response.topics for each in topic.partitions} <= {
+    assert {partition.error_code for topic in response.topics for partition in topic.partitions} <= {
         ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     }
     assert response.nodes == []
@@ -117,7 +121,9 @@ def test_no_partition_has_no_quorum(client):
 
 def resources(client: ConfigClient, types: list[int], version: int = 1) -> tuple[int, set[tuple[str, int]]]:
     response = client.request(ListConfigResourcesRequest(resource_types=types), version)
-    found = {(each.resource_name, each.resource_type) for each in response.config_resources}
+    found = {
+        (config_resource.resource_name, config_resource.resource_type) for config_resource in response.config_resources
+    }
     return response.error_code, {each for each in found if not each[0].startswith("__")}
 
 

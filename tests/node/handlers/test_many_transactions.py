@@ -66,8 +66,8 @@ def test_add_partitions_to_many_transactions(server, queued):
         for number in range(COUNT)
     ]
     answered = Peer(server).request(AddPartitionsToTxnRequest(transactions=transactions), 5)
-    assert [each.transactional_id for each in answered.results_by_transaction] == [
-        each.transactional_id for each in transactions
+    assert [result.transactional_id for result in answered.results_by_transaction] == [
+        transaction.transactional_id for transaction in transactions
     ]
     assert (len(queued), max(queued)) == (COUNT, TRANSACTIONS_AT_ONCE)
     assert not server.node.groups.pending.unanswered

@@ -46,7 +46,9 @@ def test_no_acl_is_created_or_deleted(client, version, count):
         resource_type=2, resource_name="t", principal="User:a", host="*", operation=3, permission_type=3
     )
     created = client.request(CreateAclsRequest(creations=[creation] * count), version)
-    assert [(each.error_code, each.error_message) for each in created.results] == [(DISABLED, NO_AUTHORIZER)] * count
+    assert [(result.error_code, result.error_message) for result in created.results] == [
+        (DISABLED, NO_AUTHORIZER)
+    ] * count
     wanted = DeleteAclsFilter(
         resource_type_filter=1,
         resource_name_filter=None,
@@ -57,7 +59,10 @@ def test_no_acl_is_created_or_deleted(client, version, count):
         permission_type=1,
     )
     deleted = client.request(DeleteAclsRequest(filters=[wanted] * count), version)
-    told = [(each.error_code, each.error_message, each.matching_acls) for each in deleted.filter_results]
+    told = [
+        (filter_result.error_code, filter_result.error_message, filter_result.matching_acls)
+        for filter_result in deleted.filter_results
+    ]
     assert told == [(DISABLED, NO_AUTHORIZER, [])] * count
 
 
@@ -72,7 +77,7 @@ def test_each_scram_user_that_is_asked_for_is_unknown(client):
     response = client.request(DescribeUserScramCredentialsRequest(users=users), 0)
     unknown = "Attempt to describe a user credential that does not exist: "
     twice = "Cannot describe SCRAM credentials for the same user twice in a single request: a"
-    assert [(each.user, each.error_code, each.error_message) for each in response.results] == [
+    assert [(result.user, result.error_code, result.error_message) for result in response.results] == [
         ("a", ErrorCode.DUPLICATE_RESOURCE, twice),
         ("b", ErrorCode.RESOURCE_NOT_FOUND, unknown + "b"),
         ("", ErrorCode.RESOURCE_NOT_FOUND, unknown),

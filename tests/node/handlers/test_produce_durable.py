@@ -38,7 +38,10 @@ def answered(topic: TopicProduceResponse, offline: set[int]) -> dict[int, tuple[
     )
     handlers._produced(ProduceResponse(responses=[topic]), cast(RequestContext, call))
     (response,) = sent
-    return {each.index: (each.error_code, each.base_offset) for each in response.responses[0].partition_responses}
+    return {
+        partition_response.index: (partition_response.error_code, partition_response.base_offset)
+        for partition_response in response.responses[0].partition_responses
+    }
 
 
 @pytest.mark.parametrize("named", [{"name": "t"}, {"topic_id": TOPIC_ID}], ids=["name", "id"])

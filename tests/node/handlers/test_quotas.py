@@ -47,7 +47,7 @@ def test_a_filter_finds_entities(client, version):
     client.set("b", producer_byte_rate=6.0)
     (entry,) = client.describe(("client-id", EXACT, "a"), version=version).entries
     assert [(each.entity_type, each.entity_name) for each in entry.entity] == [("client-id", "a")]
-    assert [(each.key, each.value) for each in entry.values] == [("producer_byte_rate", 5.0)]
+    assert [(value.key, value.value) for value in entry.values] == [("producer_byte_rate", 5.0)]
     assert client.describe(strict=True, version=version).entries == []
 
 

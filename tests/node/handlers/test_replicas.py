@@ -107,7 +107,10 @@ def test_each_leader_is_the_right_one_already(client, version, election_type):
 
 def test_an_election_of_all_names_the_topics_and_no_partition(client):
     response = client.request(ElectLeadersRequest(election_type=0, topic_partitions=None), 2)
-    assert {each.topic for each in response.replica_election_results} >= {"ta", "tb"}
+    assert {replica_election_result.topic for replica_election_result in response.replica_election_results} >= {
+        "ta",
+        "tb",
+    }
     assert elected(response) == []
 
 

@@ -51,20 +51,22 @@ def _nothing_changes(client: WireClient) -> Iterator[None]:
 def test_create_topics_lists_each_topic_as_often_as_the_request(client, timeout_ms):
     topics = [CreatableTopic(name=name, num_partitions=1, replication_factor=1) for name in ("new", "", "a", "a")]
     results = client.request(CreateTopicsRequest(topics=topics, timeout_ms=timeout_ms), 7).topics
-    assert [(each.name, *error(each)) for each in results] == [(name, *TIMED_OUT) for name in ("new", "", "a", "a")]
+    assert [(result.name, *error(result)) for result in results] == [
+        (name, *TIMED_OUT) for name in ("new", "", "a", "a")
+    ]
 
 
 @pytest.mark.parametrize("timeout_ms", [0, -1])
 def test_delete_topics_names_topics_as_the_request_does(client, timeout_ms):
     request = DeleteTopicsRequest(topic_names=["orders", "unknown"], timeout_ms=timeout_ms)
-    assert [(each.name, *error(each)) for each in client.request(request, 5).responses] == [
+    assert [(response.name, *error(response)) for response in client.request(request, 5).responses] == [
         ("orders", *TIMED_OUT),
         ("unknown", *TIMED_OUT),
     ]
     topic_id = b"an unknown topic"
     states = [DeleteTopicState(name="orders"), DeleteTopicState(name=None, topic_id=topic_id)]
     results = client.request(DeleteTopicsRequest(topics=states, timeout_ms=timeout_ms), 6).responses
-    assert [(each.name, each.topic_id, *error(each)) for each in results] == [
+    assert [(result.name, result.topic_id, *error(result)) for result in results] == [
         ("orders", bytes(16), *TIMED_OUT),
         (None, topic_id, *TIMED_OUT),
     ]
@@ -74,7 +76,7 @@ def test_delete_topics_names_topics_as_the_request_does(client, timeout_ms):
 def test_create_partitions_adds_none(client, timeout_ms):
     topics = [CreatePartitionsTopic(name=name, count=3) for name in ("orders", "unknown")]
     results = client.request(CreatePartitionsRequest(topics=topics, timeout_ms=timeout_ms), 3).results
-    assert [(each.name, *error(each)) for each in results] == [("orders", *TIMED_OUT), ("unknown", *TIMED_OUT)]
+    assert [(result.name, *error(result)) for result in results] == [("orders", *TIMED_OUT), ("unknown", *TIMED_OUT)]
 
 
 @pytest.mark.parametrize("timeout_ms", [0, -1])
@@ -95,6 +97,6 @@ def test_reassignments_have_the_error_at_both_levels(client, timeout_ms):
     topics = [ReassignableTopic(name="orders", partitions=partitions)]
     response = client.request(AlterPartitionReassignmentsRequest(topics=topics, timeout_ms=timeout_ms), 1)
     assert error(response) == TIMED_OUT
-    assert [error(each) for each in response.responses[0].partitions] == [TIMED_OUT]
+    assert [error(partition) for partition in response.responses[0].partitions] == [TIMED_OUT]
     nothing = client.request(AlterPartitionReassignmentsRequest(topics=[], timeout_ms=timeout_ms), 1)
     assert error(nothing) == (ErrorCode.NONE, "")

@@ -51,18 +51,19 @@ def deletion(name: str, mechanism: int = SHA_256) -> ScramCredentialDeletion:
 
 def alter(client: WireClient, *changes: Any) -> dict[str, tuple[int, str | None]]:
     request = AlterUserScramCredentialsRequest(
-        upsertions=[each for each in changes if isinstance(each, ScramCredentialUpsertion)],
-        deletions=[each for each in changes if isinstance(each, ScramCredentialDeletion)],
+        upsertions=[change for change in changes if isinstance(change, ScramCredentialUpsertion)],
+        deletions=[change for change in changes if isinstance(change, ScramCredentialDeletion)],
     )
     results = client.request(request, 0).results
-    assert len({each.user for each in results}) == len(results)
-    return {each.user: (each.error_code, each.error_message) for each in results}
+    assert len({result.user for result in results}) == len(results)
+    return {result.user: (result.error_code, result.error_message) for result in results}
 
 
 def users(client: WireClient) -> dict[str, list[tuple[int, int]]]:
     response = client.request(DescribeUserScramCredentialsRequest(users=None), 0)
     return {
-        each.user: [(info.mechanism, info.iterations) for info in each.credential_infos] for each in response.results
+        result.user: [(info.mechanism, info.iterations) for info in result.credential_infos]
+        for result in response.results
     }
 
 

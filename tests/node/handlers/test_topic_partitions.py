@@ -33,7 +33,7 @@ def ask(client: ConfigClient, *names: str, limit: int = 2000, cursor: tuple[str,
 
 def page(response: Any) -> tuple[list[tuple[str, int, list[int]]], tuple[str, int] | None]:
     described = [
-        (topic.name, topic.error_code, [each.partition_index for each in topic.partitions])
+        (topic.name, topic.error_code, [partition.partition_index for partition in topic.partitions])
         for topic in response.topics
         if not topic.name.startswith("__")
     ]

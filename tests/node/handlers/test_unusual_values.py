@@ -73,7 +73,7 @@ def test_fetch_after_a_record_of_an_epoch_that_does_not_exist_is_out_of_range(cl
 def test_a_topic_that_is_named_twice_is_in_a_log_directory_once(client):
     asked = [DescribableLogDirTopic(topic=TOPIC, partitions=[0])] * 2
     (directory,) = client.request(DescribeLogDirsRequest(topics=asked), 4).results
-    assert [(each.name, len(each.partitions)) for each in directory.topics] == [(TOPIC, 1)]
+    assert [(topic.name, len(topic.partitions)) for topic in directory.topics] == [(TOPIC, 1)]
 
 
 @pytest.mark.parametrize(

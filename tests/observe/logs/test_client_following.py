@@ -37,7 +37,7 @@ def followed(path: Path, log: bytes, seed: int) -> list[ClientStatement]:
             now[0] += STEP_SECONDS
             part = follower.follow()
             assert part.lines == []
-            found.extend(each.statement for each in part.clients)
+            found.extend(client.statement for client in part.clients)
 
     middle, at = log.rfind(b"\n", 0, len(log) // 2) + 1, 0
     while at < len(log):
@@ -59,9 +59,15 @@ def followed(path: Path, log: bytes, seed: int) -> list[ClientStatement]:
 def said(statements: list[ClientStatement]) -> list[tuple[object, ...]]:
     """Of those whose group is known, which alone are followed."""
     return sorted(
-        (type(each).__name__, each.place.time_ms, each.group_id, each.member_id or "", each.client_id or "")
-        for each in statements
-        if each.group_id is not None
+        (
+            type(statement).__name__,
+            statement.place.time_ms,
+            statement.group_id,
+            statement.member_id or "",
+            statement.client_id or "",
+        )
+        for statement in statements
+        if statement.group_id is not None
     )
 
 
@@ -86,7 +92,7 @@ def test_logs_as_the_recipes_bring_them(wrap: str, tmp_path: Path):
             path.write_bytes(log)
             expected = said(read_client_logs([str(path)], zone=UTC).statements)
             lines = log.decode().removesuffix("\n").split("\n")
-            path.write_text("".join(f"{WRAPS[wrap](each)}\n" for each in lines))
+            path.write_text("".join(f"{WRAPS[wrap](line)}\n" for line in lines))
             assert said(read_client_logs([str(path)], zone=UTC).statements) == expected, name
             count += len(expected)
     assert count > 100

@@ -20,7 +20,7 @@ from tests.observe.recordings import Recording, recordings
 RECORDED_FROM_MS: Final = 1795824000000
 RECORDED_UNTIL_MS: Final = RECORDED_FROM_MS + 86_400_000
 """2026-11-28, in UTC."""
-WITH_CLIENTS: Final = [each for each in recordings() if each.client_logs]
+WITH_CLIENTS: Final = [recording for recording in recordings() if recording.client_logs]
 LIBRARIES: Final = {
     "java": Library.JAVA,
     "java39": Library.JAVA,
@@ -42,14 +42,14 @@ def test_what_recorded_clients_say_is_what_they_were(recording: Recording, tmp_p
     clients = {each["client_id"] for each in recording.fields["clients"]}
     for name, log in recording.client_logs.items():
         statements = read(tmp_path, log)
-        assert {each.library for each in statements} <= {LIBRARIES[name.split(".")[-2]]}
-        assert {each.client_id for each in statements} <= {*clients, None}
+        assert {statement.library for statement in statements} <= {LIBRARIES[name.split(".")[-2]]}
+        assert {statement.client_id for statement in statements} <= {*clients, None}
         # Of runs that were repeated, the client's log may be of an earlier one, with another number at the group's end.
-        groups = {group_of_case(each) for each in recording.groups}
-        assert {group_of_case(each.group_id or "") for each in statements} <= groups, name
-        told = {each.member_id for each in statements if isinstance(each, said.GenerationJoined)}
+        groups = {group_of_case(group) for group in recording.groups}
+        assert {group_of_case(statement.group_id or "") for statement in statements} <= groups, name
+        told = {statement.member_id for statement in statements if isinstance(statement, said.GenerationJoined)}
         assert told <= member_ids or not member_ids or groups != set(recording.groups), name
-        assert all(RECORDED_FROM_MS < each.place.time_ms < RECORDED_UNTIL_MS for each in statements)
+        assert all(RECORDED_FROM_MS < statement.place.time_ms < RECORDED_UNTIL_MS for statement in statements)
 
 
 def group_of_case(group_id: str) -> str:
@@ -57,7 +57,12 @@ def group_of_case(group_id: str) -> str:
 
 
 def test_the_recorded_clients_say_much() -> None:
-    found = [line for each in WITH_CLIENTS for log in each.client_logs.values() for line in log.decode().split("\n")]
+    found = [
+        line
+        for with_client in WITH_CLIENTS
+        for log in with_client.client_logs.values()
+        for line in log.decode().split("\n")
+    ]
     assert sum(bool(client_readings(line)) for line in found) > 200
 
 
@@ -185,7 +190,7 @@ def test_a_group_without_a_name_in_the_line_is_that_of_the_client(tmp_path: Path
     joined = f"{PYTHON} Successfully joined group orders <Generation 3 (member_id: m-1, protocol: range)>\n"
     log = f"{joined}{PYTHON}.heartbeat Heartbeat session expired, marking coordinator dead\n"
     statements = read(tmp_path, log)
-    assert [(each.group_id, each.member_id) for each in statements] == [("orders", "m-1")] * 2
+    assert [(statement.group_id, statement.member_id) for statement in statements] == [("orders", "m-1")] * 2
     two = log.replace("orders", "others").replace("m-1", "m-2") + log
     lost = [each for each in read(tmp_path, two) if isinstance(each, said.CoordinatorLost)]
     assert {each.group_id for each in lost} <= {None, "others"}

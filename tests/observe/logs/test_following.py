@@ -83,7 +83,7 @@ class Followed:
 
     @property
     def generations(self) -> list[int]:
-        found = [each.statement for each in self.lines if not each.statement.is_doubtful]
+        found = [line.statement for line in self.lines if not line.statement.is_doubtful]
         return [each.generation_before for each in found if isinstance(each, RebalancePrepared)]
 
 
@@ -99,7 +99,7 @@ def test_lines_are_told_once_as_they_are_written(log):
         log.write(line(number))
         log.settle()
         assert log.generations == list(range(number + 1))
-    assert [each.statement.place.position for each in log.lines] == [1, 2, 3, 4, 5]
+    assert [line.statement.place.position for line in log.lines] == [1, 2, 3, 4, 5]
 
 
 def test_a_line_is_told_when_it_is_whole(log):
@@ -163,7 +163,7 @@ def test_a_rotated_log_is_read_to_its_end_and_then_the_new_one(
     log.write(line(3) + noise(4))
     log.settle()
     assert log.generations == [0, 2, 3]
-    assert [each.mark for each in log.lines] == [(0, 1), (0, 3), (1, 1)]
+    assert [line.mark for line in log.lines] == [(0, 1), (0, 3), (1, 1)]
     assert not log.notes
 
 
@@ -188,7 +188,7 @@ def test_a_line_that_is_cut_by_a_rotation_is_whole(
     log.write(line(4))
     log.settle()
     assert log.generations == [0, 2, 3, 4]
-    assert [each.mark for each in log.lines] == [(0, 1), (0, 3), (1, 2), (1, 3)]
+    assert [line.mark for line in log.lines] == [(0, 1), (0, 3), (1, 2), (1, 3)]
 
 
 def test_a_line_whose_rest_is_lost_makes_no_sure_statement_with_the_next_one(log):
@@ -198,7 +198,7 @@ def test_a_line_whose_rest_is_lost_makes_no_sure_statement_with_the_next_one(log
     log.write(line(2) + line(3))
     log.settle()
     assert log.generations == [0, 3]
-    doubtful = [each.statement for each in log.lines if each.statement.is_doubtful]
+    doubtful = [line.statement for line in log.lines if line.statement.is_doubtful]
     assert {each.generation_before for each in doubtful if isinstance(each, RebalancePrepared)} <= {1, 2}
 
 
@@ -292,7 +292,7 @@ def test_a_large_log_is_caught_up_with_in_blocks(log):
         steps += 1
         assert steps < 20
     assert log.generations == list(range(0, many, 1_000))
-    assert [each.mark[1] for each in log.lines] == [each + 1 for each in range(0, many, 1_000)]
+    assert [line.mark[1] for line in log.lines] == [each + 1 for each in range(0, many, 1_000)]
 
 
 @pytest.mark.parametrize("seed", range(30))

@@ -21,11 +21,11 @@ CASES: Final = (
     "group_in_odd_names/3.9.1-classic",
     "k_kill9/4.3.1-consumer",
 )
-BY_NAME: Final = {each.name: each for each in recordings()}
+BY_NAME: Final = {recording.name: recording for recording in recordings()}
 WITH_TIMES: Final = [
-    each
-    for each in WRAPS
-    if each not in ("plain", "crlf", "kubectl-prefix", "compose", "compose-colours", "journal-short")
+    wrap
+    for wrap in WRAPS
+    if wrap not in ("plain", "crlf", "kubectl-prefix", "compose", "compose-colours", "journal-short")
 ]
 
 
@@ -33,7 +33,7 @@ def said_in(data: bytes, folder: Path, recording: Recording, **options: Any) -> 
     path = folder / "log"
     path.write_bytes(data)
     found = read_broker_logs([str(path)], groups=frozenset(recording.groups), **{"zone": UTC, **options})
-    return [bare(each) for each in found.statements], found.notes
+    return [bare(statement) for statement in found.statements], found.notes
 
 
 def bare(statement: said.Statement) -> dict[str, Any]:
@@ -69,7 +69,7 @@ def test_what_is_around_a_line_tells_its_zone(wrap: str, tmp_path: Path) -> None
         [str(path)], zone=timezone(timedelta(hours=5, minutes=45)), groups=frozenset(recording.groups)
     )
     assert not found.zone_is_assumed
-    assert [each.place.time_ms for each in found.statements] == [each["time_ms"] for each in right]
+    assert [statement.place.time_ms for statement in found.statements] == [each["time_ms"] for each in right]
 
 
 def test_without_a_zone_anywhere_it_is_assumed(tmp_path: Path) -> None:
@@ -79,14 +79,16 @@ def test_without_a_zone_anywhere_it_is_assumed(tmp_path: Path) -> None:
     path.write_bytes(recording.log)
     found = read_broker_logs([str(path)], zone=timezone(timedelta(hours=2)), groups=frozenset(recording.groups))
     assert found.zone_is_assumed
-    assert all(each.is_zone_assumed for each in found.statements)
-    assert [each.place.time_ms for each in found.statements] == [each["time_ms"] - 7_200_000 for each in right]
+    assert all(statement.is_zone_assumed for statement in found.statements)
+    assert [statement.place.time_ms for statement in found.statements] == [
+        each["time_ms"] - 7_200_000 for each in right
+    ]
 
 
 def test_the_zone_of_this_machine_is_noted(tmp_path: Path) -> None:
     path = tmp_path / "log"
     path.write_bytes(BY_NAME["kill9/2.8.2-classic"].log)
-    assert ["zone were read in that of this machine" in each for each in read_broker_logs([str(path)]).notes] == [True]
+    assert ["zone were read in that of this machine" in note for note in read_broker_logs([str(path)]).notes] == [True]
     assert read_broker_logs([str(path)], zone=UTC).notes == []
 
 
@@ -94,10 +96,10 @@ def test_a_recorded_json_layout(tmp_path: Path) -> None:
     path = tmp_path / "server.json"
     path.write_bytes(json_layout())
     found = read_broker_logs([str(path)])
-    kinds = [type(each).__name__ for each in found.statements]
+    kinds = [type(statement).__name__ for statement in found.statements]
     assert kinds.count("ConsumerJoined") == 11 and "SessionExpired" in kinds
     assert not found.zone_is_assumed
-    assert all(("\n" in getattr(each, "member_id", "")) == each.is_doubtful for each in found.statements)
+    assert all(("\n" in getattr(statement, "member_id", "")) == statement.is_doubtful for statement in found.statements)
     assert found.statements[0].place.time_ms == 1795853799895
 
 
@@ -128,9 +130,9 @@ def test_objects_over_several_lines(tmp_path: Path) -> None:
     path = tmp_path / "log"
     path.write_text(pretty)
     found = read_broker_logs([str(path)], groups=frozenset(recording.groups))
-    assert [bare(each) for each in found.statements] == right
+    assert [bare(statement) for statement in found.statements] == right
     lines = pretty.splitlines()
-    assert all(lines[each.place.position - 1] == "{" for each in found.statements if each.place.position)
+    assert all(lines[statement.place.position - 1] == "{" for statement in found.statements if statement.place.position)
 
 
 def test_a_document_that_is_cut(tmp_path: Path) -> None:
@@ -138,7 +140,7 @@ def test_a_document_that_is_cut(tmp_path: Path) -> None:
     data = wrapped(recording.log.decode(), "kafka", "cloudwatch-events")
     found, notes = said_in(data[: len(data) * 2 // 3], tmp_path, recording)
     assert len(found) > 5
-    assert ["the document cannot be read from line" in each for each in notes] == [True]
+    assert ["the document cannot be read from line" in note for note in notes] == [True]
 
 
 def test_a_pattern_that_is_not_known_is_read_with_a_note(tmp_path: Path) -> None:
@@ -148,4 +150,4 @@ def test_a_pattern_that_is_not_known_is_read_with_a_note(tmp_path: Path) -> None
     log = "".join(f"{line[1:24]} #INFO# main | {line[31:].rpartition(' (')[0]}\n" for line in lines)
     found, notes = said_in(log.encode(), tmp_path, recording)
     assert found == right
-    assert ["pattern that is not known" in each for each in notes] == [True]
+    assert ["pattern that is not known" in note for note in notes] == [True]

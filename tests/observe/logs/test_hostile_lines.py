@@ -155,12 +155,12 @@ def told(statement: said.Statement) -> dict[str, Any]:
 
 
 def check(found: LogStatements, right: dict[str, Any], message: str) -> None:
-    for each in found.statements:
+    for statement in found.statements:
         if f" {GC}\n" in message:
             # The first part looks like a whole line, and may be one; the forged one after it must not pass.
-            assert each.is_doubtful or getattr(each, "group_id", "") != "victim"
-        elif not each.is_doubtful:
-            said_now = told(each)
+            assert statement.is_doubtful or getattr(statement, "group_id", "") != "victim"
+        elif not statement.is_doubtful:
+            said_now = told(statement)
             # A reason may end early: nothing but the broker's own logger says where it ends.
             if str(right.get("client_reason", "")).startswith(f"{said_now.get('client_reason')} ("):
                 said_now["client_reason"] = right["client_reason"]
@@ -294,7 +294,7 @@ def test_many_lines_at_once_after_a_clock_was_set_back(tmp_path: Path) -> None:
     assert not any(each.is_doubtful for each in found[-10:])
 
 
-ODD: Final = [each for each in recordings() if each.case == "group_in_odd_names"]
+ODD: Final = [recording for recording in recordings() if recording.case == "group_in_odd_names"]
 
 
 @pytest.mark.parametrize("recording", ODD, ids=lambda each: each.name)
@@ -345,7 +345,7 @@ def test_texts_made_of_separators_take_bounded_time(size: int, tmp_path: Path) -
     begin = f"Member MemberMetadata(memberId={hostile}, groupInstanceId=None, clientId={hostile}"
     message = f"[GroupCoordinator 1]: {begin}"
     read(tmp_path, message)
-    for template in {each.template for each in RULES}:
+    for template in {rule.template for rule in RULES}:
         try:
             template.readings(rendered(template, dict.fromkeys(template.kinds, hostile)))
         except TooManyReadings:

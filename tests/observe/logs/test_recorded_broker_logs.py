@@ -82,8 +82,10 @@ def test_what_a_line_proves_is_stated(recording: Recording, tmp_path: Path) -> N
     read_now = read(recording, tmp_path)
     for truth in recording.truth:
         if truth.line_seen and truth.member_id is not None:
-            assert any(proves(each, truth) for each in read_now.statements), truth.fields
-    assert {each.group_id for each in read_now.statements if isinstance(each, said.OfGroup)} <= set(recording.groups)
+            assert any(proves(statement, truth) for statement in read_now.statements), truth.fields
+    assert {statement.group_id for statement in read_now.statements if isinstance(statement, said.OfGroup)} <= set(
+        recording.groups
+    )
     assert read_now.notes == []
 
 
@@ -102,13 +104,21 @@ def is_read(message: str) -> bool:
 @pytest.mark.parametrize("recording", recordings(), ids=lambda each: each.name)
 def test_each_line_of_a_coordinator_is_read_or_known_to_be_of_no_interest(recording: Recording) -> None:
     if recording.case not in RAW_LINE_FEEDS:
-        assert [each for each in coordinator_messages(recording.log) if not is_read(each)] == []
+        assert [
+            coordinator_message
+            for coordinator_message in coordinator_messages(recording.log)
+            if not is_read(coordinator_message)
+        ] == []
 
 
 @pytest.mark.parametrize("version", sorted(whole_runs()))
 def test_so_is_each_line_of_a_whole_run(version: str) -> None:
-    messages = [each for each in coordinator_messages(whole_runs()[version]) if "victim" not in each]
-    unread = [each for each in messages if not is_read(each)]
+    messages = [
+        coordinator_message
+        for coordinator_message in coordinator_messages(whole_runs()[version])
+        if "victim" not in coordinator_message
+    ]
+    unread = [message for message in messages if not is_read(message)]
     assert len(messages) > 20
     assert unread == []
 

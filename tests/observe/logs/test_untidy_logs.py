@@ -24,7 +24,7 @@ from tests.observe.logs.test_formats import bare
 from tests.observe.logs.wraps import BASES, WRAPS, wrapped
 from tests.observe.recordings import recordings, whole_runs
 
-KILL9: Final = next(each for each in recordings() if each.name == "kill9/4.3.1-classic")
+KILL9: Final = next(recording for recording in recordings() if recording.name == "kill9/4.3.1-classic")
 OTHER: Final = "INFO [Broker id=1] Leader t-0 starts at leader epoch 0 (state.change.logger)"
 GC: Final = "(kafka.coordinator.group.GroupCoordinator)"
 
@@ -49,7 +49,7 @@ def failed(member_id: str, group_id: str = "orders", broker: int = 1) -> str:
 
 
 def members(found: LogStatements) -> list[tuple[str, bool]]:
-    return [(getattr(each, "member_id", ""), each.is_doubtful) for each in found.statements]
+    return [(getattr(statement, "member_id", ""), statement.is_doubtful) for statement in found.statements]
 
 
 def test_rotated_files_of_a_folder_come_in_order_of_time(tmp_path: Path) -> None:
@@ -66,8 +66,10 @@ def test_rotated_files_of_a_folder_come_in_order_of_time(tmp_path: Path) -> None
     for path in (str(folder), str(folder / "server*")):
         found = read_broker_logs([path], zone=UTC)
         assert list(map(bare, found.statements)) == list(map(bare, whole.statements))
-        assert [each.place.position for each in found.statements] != [each.place.position for each in whole.statements]
-        assert ["compressed with zstd, left out" in each for each in found.notes] == [True]
+        assert [statement.place.position for statement in found.statements] != [
+            statement.place.position for statement in whole.statements
+        ]
+        assert ["compressed with zstd, left out" in note for note in found.notes] == [True]
 
 
 def test_a_line_that_rotation_cut_in_two_is_doubtful_or_noted(tmp_path: Path) -> None:
@@ -78,8 +80,8 @@ def test_a_line_that_rotation_cut_in_two_is_doubtful_or_noted(tmp_path: Path) ->
     found = read(tmp_path, log[: cut - 30], log[cut - 30 :] + f"{at(3)} {failed('c')}\n")
     assert members(found) == [("a", False), ("c", False)]
     assert any(
-        "lines of coordinators that are cut, or hold what clients wrote: 1 (first: line 3)" in each
-        for each in found.notes
+        "lines of coordinators that are cut, or hold what clients wrote: 1 (first: line 3)" in note
+        for note in found.notes
     )
 
 
@@ -89,18 +91,18 @@ def test_standard_input_plain_and_compressed(tmp_path: Path, monkeypatch: pytest
         monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BufferedReader(io.BytesIO(data))))
         found = read_broker_logs(["-"], zone=UTC)
         assert list(map(bare, found.statements)) == list(map(bare, whole.statements))
-        assert {each.place.name for each in found.statements} == {"standard input"}
+        assert {statement.place.name for statement in found.statements} == {"standard input"}
 
 
 def test_places_are_files_and_lines(tmp_path: Path) -> None:
     found = read(tmp_path, KILL9.log)
     lines = KILL9.log.decode().split("\n")
-    for each in found.statements:
-        assert each.place.position is not None
-        line = lines[each.place.position - 1]
-        assert getattr(each, "group_id", "offsets") in line
-        assert each.place.name == str(tmp_path / "log-0")
-        assert datetime.fromtimestamp(each.place.time_ms / 1000, UTC).strftime("[%Y-%m-%d %H:%M:%S") in line
+    for statement in found.statements:
+        assert statement.place.position is not None
+        line = lines[statement.place.position - 1]
+        assert getattr(statement, "group_id", "offsets") in line
+        assert statement.place.name == str(tmp_path / "log-0")
+        assert datetime.fromtimestamp(statement.place.time_ms / 1000, UTC).strftime("[%Y-%m-%d %H:%M:%S") in line
 
 
 @pytest.mark.parametrize("block_bytes", [500, 4096, 70_000])
@@ -122,7 +124,7 @@ def test_the_same_line_twice_is_one_statement(tmp_path: Path) -> None:
     whole = read(tmp_path, KILL9.log)
     found = read(tmp_path, KILL9.log, KILL9.log + KILL9.log)
     assert list(map(bare, found.statements)) == list(map(bare, whole.statements))
-    assert any(each.startswith("lines that are there twice: ") for each in found.notes)
+    assert any(note.startswith("lines that are there twice: ") for note in found.notes)
     two = f"{at(1)} {failed('a')}\n{at(1.001)} {failed('a')}\n{at(1.001)} {failed('a', broker=2)}\n"
     assert len(read(tmp_path, two).statements) == 3
 
@@ -162,7 +164,7 @@ def test_lines_of_ten_megabytes(tmp_path: Path) -> None:
     endless = "z" * 30_000_000
     found = read(tmp_path, long + f"{at(1)} {failed('a')}\n" + long_id + f"{at(3)} {failed('b')}\n" + endless)
     assert ("a", False) in members(found) and "b" in [each for each, _ in members(found)]
-    assert any("lines of more than 1 MiB, cut: 1 (first: line 3)" in each for each in found.notes)
+    assert any("lines of more than 1 MiB, cut: 1 (first: line 3)" in note for note in found.notes)
     assert all(len(each) <= LINE_BYTES_MAX for each, _ in members(found))
 
 
@@ -185,7 +187,7 @@ def test_brokers_interleaved_in_one_file(tmp_path: Path) -> None:
     )
     found = read(tmp_path, log)
     assert len(found.statements) == 120
-    assert not any(each.is_doubtful for each in found.statements)
+    assert not any(statement.is_doubtful for statement in found.statements)
     assert found.notes == []
 
 
@@ -195,8 +197,8 @@ def test_brokers_interleaved_without_their_names(tmp_path: Path) -> None:
     )
     found = read(tmp_path, log)
     assert len(found.statements) == 120
-    assert not any(each.is_doubtful for each in found.statements)
-    assert ["not in order of time" in each for each in found.notes] == [True]
+    assert not any(statement.is_doubtful for statement in found.statements)
+    assert ["not in order of time" in note for note in found.notes] == [True]
 
 
 def test_a_time_out_of_order_is_doubtful(tmp_path: Path) -> None:
@@ -221,11 +223,11 @@ def test_clocks_that_go_back_keep_the_order_of_the_lines(tmp_path: Path) -> None
     zone = ZoneInfo("Europe/Berlin")
     begin = datetime(2026, 10, 25, 0, 30, tzinfo=UTC)
     moments = [begin + timedelta(minutes=10 * n) for n in range(15)]
-    local = [each.astimezone(zone) for each in moments]
+    local = [moment.astimezone(zone) for moment in moments]
     log = "".join(f"[{each:%Y-%m-%d %H:%M:%S},000] {failed(f'm{n:02}')}\n" for n, each in enumerate(local))
-    right = [round(each.timestamp() * 1000) for each in moments]
+    right = [round(moment.timestamp() * 1000) for moment in moments]
     in_zone = read(tmp_path, log, zone=zone)
-    assert [each.place.time_ms for each in in_zone.statements] == right
+    assert [statement.place.time_ms for statement in in_zone.statements] == right
     in_other = read(tmp_path, log, zone=UTC)
     assert [name for name, _ in members(in_other)] == [f"m{n:02}" for n in range(15)]
     assert not any(doubtful for _, doubtful in members(in_other))
@@ -237,8 +239,8 @@ def test_a_file_of_another_kind_gives_no_statements(tmp_path: Path) -> None:
         tmp_path, noise, b"", "{}", '{"a": 1}\n{"b": 2}\n', "[]", "Just text with [GroupCoordinator 1]: in it\n"
     )
     assert found.statements == []
-    assert sum("no line of a known format" in each for each in found.notes) == 4  # two of the files are empty
-    assert sum("without a time: 1" in each for each in found.notes) == 1
+    assert sum("no line of a known format" in note for note in found.notes) == 4  # two of the files are empty
+    assert sum("without a time: 1" in note for note in found.notes) == 1
     missing = read_broker_logs([str(tmp_path / "no-such-*")])
     assert missing.notes == [f"{tmp_path / 'no-such-*'}: no such file"]
 
@@ -247,14 +249,14 @@ def test_a_gzip_that_ends_early(tmp_path: Path) -> None:
     packed = gzip.compress(KILL9.log)
     found = read(tmp_path, packed[: len(packed) * 4 // 5])
     assert found.statements != []
-    assert any("the compressed file is cut; what comes before was read" in each for each in found.notes)
+    assert any("the compressed file is cut; what comes before was read" in note for note in found.notes)
 
 
 def test_a_mixed_file_is_read_and_its_other_lines_are_doubtful(tmp_path: Path) -> None:
     plain = "".join(f"{at(n)} {failed(f'a{n}')}\n" for n in range(30))
     found = read(tmp_path, plain + f"kafka_1  | {at(30)} {failed('b')}\n" + f"{at(31)} {failed('c')}\n")
     assert members(found)[30:] == [("b", True), ("c", False)]
-    assert ["another format than the rest" in each for each in found.notes] == [True]
+    assert ["another format than the rest" in note for note in found.notes] == [True]
 
 
 def test_more_statements_than_are_kept(tmp_path: Path) -> None:
@@ -265,9 +267,9 @@ def test_more_statements_than_are_kept(tmp_path: Path) -> None:
     for window in windows.windows(io.BytesIO(log)):
         for entry in reading.entries(window):
             collector.add(entry)
-    kept = [each.member_id for each in collector.statements() if isinstance(each, said.SessionExpired)]
+    kept = [statement.member_id for statement in collector.statements() if isinstance(statement, said.SessionExpired)]
     assert len(kept) <= 100 and kept[-1] == "m249" and kept == sorted(kept)
-    assert [f"the oldest {250 - len(kept)} were left out" in each for each in collector.notes()] == [True]
+    assert [f"the oldest {250 - len(kept)} were left out" in note for note in collector.notes()] == [True]
 
 
 def test_progress_ends_with_all_bytes(tmp_path: Path) -> None:

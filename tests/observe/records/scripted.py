@@ -48,7 +48,7 @@ class Log:
 
     def read(self, offset: int, bytes_max: int) -> bytes:
         """Whole batches from the one with the offset on, one at least; then cut short, as by Kafka."""
-        found = b"".join(each for each in self.batches if self.next_offset_of(each) > offset)
+        found = b"".join(batch for batch in self.batches if self.next_offset_of(batch) > offset)
         first = struct.unpack_from(">i", found, 8)[0] + 12 if len(found) > 12 else 0
         return found[: max(first, bytes_max)]
 
@@ -87,10 +87,10 @@ class ScriptedBroker:
     def __exit__(self, *problem: object) -> None:
         self._listener.shutdown(socket.SHUT_RDWR)
         self._listener.close()
-        for each in self._connections:
+        for connection in self._connections:
             with suppress(OSError):
-                each.shutdown(socket.SHUT_RDWR)
-            each.close()
+                connection.shutdown(socket.SHUT_RDWR)
+            connection.close()
         for thread in self._threads:
             thread.join(10)
 
@@ -130,9 +130,9 @@ class ScriptedBroker:
 
     def _metadata(self, request: Any) -> MetadataResponse:
         brokers = []
-        for each in self.brokers:
-            host, _, port = each.bootstrap.rpartition(":")
-            brokers.append(MetadataResponseBroker(node_id=each.node_id, host=host, port=int(port)))
+        for broker in self.brokers:
+            host, _, port = broker.bootstrap.rpartition(":")
+            brokers.append(MetadataResponseBroker(node_id=broker.node_id, host=host, port=int(port)))
         first = self.brokers[0].node_id
         partitions = [
             MetadataResponsePartition(partition_index=each, leader_id=self.leaders.get(each, first))
@@ -144,11 +144,11 @@ class ScriptedBroker:
 
     def _offsets(self, request: Any) -> ListOffsetsResponse:
         found = []
-        for each in request.topics[0].partitions:
-            log, error = self.logs[each.partition_index], self._error(LIST_OFFSETS)
-            offset = log.start if each.timestamp == EARLIEST else log.end
+        for partition in request.topics[0].partitions:
+            log, error = self.logs[partition.partition_index], self._error(LIST_OFFSETS)
+            offset = log.start if partition.timestamp == EARLIEST else log.end
             found.append(
-                ListOffsetsPartitionResponse(partition_index=each.partition_index, error_code=error, offset=offset)
+                ListOffsetsPartitionResponse(partition_index=partition.partition_index, error_code=error, offset=offset)
             )
         return ListOffsetsResponse(topics=[ListOffsetsTopicResponse(name=OFFSETS_TOPIC, partitions=found)])
 
@@ -156,17 +156,19 @@ class ScriptedBroker:
         if self.throttled_ms:
             return FetchResponse(throttle_time_ms=self.throttled_ms.pop(0), responses=[])
         found, left = [], request.max_bytes
-        for each in request.topics[0].partitions:
-            log, error = self.logs[each.partition], self._error(FETCH)
-            if not error and not log.start <= each.fetch_offset <= log.end:
+        for partition in request.topics[0].partitions:
+            log, error = self.logs[partition.partition], self._error(FETCH)
+            if not error and not log.start <= partition.fetch_offset <= log.end:
                 error = ErrorCode.OFFSET_OUT_OF_RANGE
-            records = b"" if error or not left else log.read(each.fetch_offset, min(left, each.partition_max_bytes))
+            records = (
+                b"" if error or not left else log.read(partition.fetch_offset, min(left, partition.partition_max_bytes))
+            )
             if self.empty_fetches:
                 self.empty_fetches, records = self.empty_fetches - 1, b""
             left = max(0, left - len(records))
             found.append(
                 PartitionData(
-                    partition_index=each.partition,
+                    partition_index=partition.partition,
                     error_code=error,
                     high_watermark=-1 if error else log.end,
                     records=records,

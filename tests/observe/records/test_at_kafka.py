@@ -97,9 +97,9 @@ def test_generations_of_a_classic_group(kafka: RunningKafka):
         present = poll_group(kafka.bootstrap, "classic")
     finally:
         stop_all(members)
-    assert [each.client_id for each in found[alone].members] == ["pod-1"]
-    assert sorted(each.client_id for each in found[both].members) == ["pod-1", "pod-2"]
-    owned = {each.client_id: each.partitions[TOPIC] for each in found[both].members}
+    assert [member.client_id for member in found[alone].members] == ["pod-1"]
+    assert sorted(member.client_id for member in found[both].members) == ["pod-1", "pod-2"]
+    owned = {member.client_id: member.partitions[TOPIC] for member in found[both].members}
     assert sorted(owned["pod-1"] + owned["pod-2"]) == [0, 1, 2, 3]
     assert (present.type, present.state, present.epoch, present.place.name) == (
         "classic",
@@ -107,10 +107,10 @@ def test_generations_of_a_classic_group(kafka: RunningKafka):
         None,
         "DescribeGroups",
     )
-    assert {each.client_id: each.partitions for each in present.members} == {
+    assert {member.client_id: member.partitions for member in present.members} == {
         client_id: {TOPIC: partitions} for client_id, partitions in owned.items()
     }
-    assert {each.group_instance_id for each in present.members} == {None, "two"}
+    assert {member.group_instance_id for member in present.members} == {None, "two"}
 
 
 def test_commits_in_transactions_too(kafka: RunningKafka):
@@ -149,10 +149,10 @@ def test_a_consumer_group(kafka: RunningKafka, tmp_path: Path, request: pytest.F
             records = [each for _, each in reading]
         listing = list_groups_of_records(kafka.bootstrap)
     assert reading.notes == []
-    kinds = [type(each) for each in records]
+    kinds = [type(record) for record in records]
     assert kinds[:2] == [ConsumerMember, GroupEpoch]
     assert {TargetEpoch, CurrentAssignment} <= set(kinds)
-    (held,) = (each for each in records if isinstance(each, CurrentAssignment) and each.is_settled)
+    (held,) = (record for record in records if isinstance(record, CurrentAssignment) and record.is_settled)
     with TopicIds(kafka.bootstrap) as name_of:
         assert {name_of(topic_id): partitions for topic_id, partitions in held.partitions.items()} == {
             TOPIC: [0, 1, 2, 3]
@@ -166,7 +166,7 @@ def test_a_consumer_group(kafka: RunningKafka, tmp_path: Path, request: pytest.F
     )
     assert [(each.member_id, each.partitions) for each in present.members] == [(member_id, {TOPIC: [0, 1, 2, 3]})]
     assert (polled.epoch, polled.members) == (present.epoch, present.members)
-    (listed,) = (each for each in listing.groups if each.group_id == "modern")
+    (listed,) = (group for group in listing.groups if group.group_id == "modern")
     assert (listed.type, listed.state, listed.generation, listed.members) == ("consumer", "Stable", held.epoch, 1)
 
 
@@ -197,12 +197,12 @@ def test_a_share_group(kafka: RunningKafka, request: pytest.FixtureRequest):
 
 def owned(group: PresentGroup) -> int:
     """The partitions of its members."""
-    return sum(len(indexes) for each in group.members for indexes in (each.partitions or {}).values())
+    return sum(len(indexes) for member in group.members for indexes in (member.partitions or {}).values())
 
 
 def with_a_member(bootstrap: str, group_id: str) -> ListedByRecords | None:
     groups = list_groups_of_records(bootstrap).groups
-    return next((each for each in groups if each.group_id == group_id and each.members), None)
+    return next((group for group in groups if group.group_id == group_id and group.members), None)
 
 
 def test_a_quota_slows_it_down(kafka: RunningKafka):
@@ -309,4 +309,4 @@ def test_rights_that_are_missing(kafka: RunningKafka):
 
     deny(kafka.bootstrap, ResourceType.BROKER, "kafka-cluster", AclOperation.CLUSTER_ACTION, "User:ANONYMOUS")
     wait_for(lambda: list_present(kafka.bootstrap).missing == ["DESCRIBE on the cluster"], 20, "the right to be missed")
-    assert "secret" not in {each.group_id for each in list_present(kafka.bootstrap).groups}
+    assert "secret" not in {group.group_id for group in list_present(kafka.bootstrap).groups}

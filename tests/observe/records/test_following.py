@@ -19,7 +19,7 @@ from tests.wire_client import WireClient
 
 
 def log(*generation_ids: int, group_id: str = "g", base: int = 0) -> Log:
-    return Log(*(batch(each, base + at, group_id) for at, each in enumerate(generation_ids)))
+    return Log(*(batch(generation_id, base + at, group_id) for at, generation_id in enumerate(generation_ids)))
 
 
 def batch(generation_id: int, offset: int, group_id: str = "g") -> bytes:
@@ -100,7 +100,11 @@ def test_leaders_are_asked_at_the_same_time():
         one.leaders = two.leaders = {1: 2}
         with follower(one) as following:
             assert sorted(numbers(until(following.follow({0: 0, 1: 0, 2: 0}), 3))) == [1, 2, 3]
-    asked = [[each.partition for each in request.topics[0].partitions] for key, request in two.asked if key == FETCH]
+    asked = [
+        [partition.partition for partition in request.topics[0].partitions]
+        for key, request in two.asked
+        if key == FETCH
+    ]
     assert set(map(tuple, asked)) == {(1,)}
 
 
@@ -133,7 +137,7 @@ def test_retention_moves_the_start():
         broker.logs[0].start, broker.logs[0].batches = 4, broker.logs[0].batches[2:]
         parts = until(following.follow({0: 0}), 1)
     assert numbers(parts) == [3]
-    assert [each for part in parts for each in part.notes] == [
+    assert [note for part in parts for note in part.notes] == [
         "__consumer_offsets-0: offsets 0 to 3 were removed while it was read"
     ]
 
@@ -145,7 +149,7 @@ def test_a_log_that_is_cut_back_goes_on_at_its_end():
         broker.logs[0].append(batch(3, 2))
         parts += until(followed, 1)
     assert numbers(parts) == [3]
-    assert [each for part in parts for each in part.notes] == [
+    assert [note for part in parts for note in part.notes] == [
         "__consumer_offsets-0 was cut back to offset 4 while it was read up to 9"
     ]
 
@@ -211,15 +215,15 @@ def test_our_own_server(server: RunningServer):
 
         def come() -> None:
             with WireClient(server.bootstrap) as client:
-                for each in names:
-                    client.join_alone(each)
+                for name in names:
+                    client.join_alone(name)
 
         coming = threading.Thread(target=come)
         coming.start()
         stable: list[str] = []
         for part in following.follow(positions):
             groups = [each for _, each in part.records if isinstance(each, ClassicGroup)]
-            stable += [each.group_id for each in groups if each.generation_id == 1 and each.members]
+            stable += [group.group_id for group in groups if group.generation_id == 1 and group.members]
             if len(stable) >= len(names):
                 break
         coming.join()

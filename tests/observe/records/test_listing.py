@@ -173,7 +173,7 @@ def test_a_group_that_was_deleted_and_committed_again():
 def test_groups_are_bounded():
     with ScriptedBroker([Log(build_batch([commit(str(each)) for each in range(9)]))]) as broker:
         listing = list_groups_of_records(broker.bootstrap, groups_max=4)
-    assert ([each.group_id for each in listing.groups], listing.left_out) == (["0", "1", "2", "3"], 5)
+    assert ([group.group_id for group in listing.groups], listing.left_out) == (["0", "1", "2", "3"], 5)
 
 
 def test_our_own_server(server: RunningServer):

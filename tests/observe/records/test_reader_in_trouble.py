@@ -66,7 +66,7 @@ def test_a_damaged_batch_is_all_that_an_answer_has():
     bad = damaged(build_batch([generation(G, 7)] * 5, base_offset=2))
     with ScriptedBroker([Log(*generations(0, 1), bad, *generations(7, 8))]) as broker:
         broker.logs[0].read = lambda offset, bytes_max: next(  # type: ignore[method-assign]
-            each for each in broker.logs[0].batches if Log.next_offset_of(each) > offset
+            batch for batch in broker.logs[0].batches if Log.next_offset_of(batch) > offset
         )
         found, notes = read(broker)
     assert (found, len(notes)) == ([0, 1, 7, 8], 1)

@@ -21,8 +21,8 @@ TOPIC, GROUP = ResourceType.TOPIC, ResourceType.GROUP
 questions = st.tuples(
     st.sampled_from([ALICE, Principal("User", "bob"), Principal("Group", "alice"), ANONYMOUS]),
     st.sampled_from([HOST, "/10.0.0.2", "/::1"]),
-    st.sampled_from([AclOperation(each) for each in random_acls.OPERATIONS if each != AclOperation.ALL]),
-    st.sampled_from([ResourceType(each) for each in random_acls.TYPES]),
+    st.sampled_from([AclOperation(operation) for operation in random_acls.OPERATIONS if operation != AclOperation.ALL]),
+    st.sampled_from([ResourceType(type_) for type_ in random_acls.TYPES]),
     st.one_of(random_acls.NAMES, st.sampled_from(["", "abcd", "c"])),
 )
 
@@ -42,8 +42,8 @@ def acl(
 
 def authorizer_of(*acls: Acl, super_users: tuple[str, ...] = (), allows_without_acl: bool = False) -> Any:
     authorizer = StandardAuthorizer(super_users, allows_without_acl=allows_without_acl)
-    for each in acls:
-        authorizer.add(each)
+    for acl in acls:
+        authorizer.add(acl)
     return authorizer
 
 
@@ -69,9 +69,9 @@ def test_it_decides_as_its_twin(acls, removed, asked, allows_without_acl, super_
             assert decided is model.is_any_allowed(*about)
 
     compare()
-    for each in acls:
-        authorizer.add(each)
-        kept.add(each)
+    for acl in acls:
+        authorizer.add(acl)
+        kept.add(acl)
     compare()
     for index in removed:
         if index < len(acls):

@@ -11,10 +11,10 @@ from tests.security.acls import random_acls
 @given(st.lists(random_acls.acls, max_size=30), st.randoms())
 def test_an_index_whose_acls_were_removed_is_as_a_new_one(acls, chance):
     index = AclIndex()
-    for each in acls:
-        index.add(each)
+    for acl in acls:
+        index.add(acl)
     assert len(index) == len(set(acls))
-    assert all(each in index for each in acls)
+    assert all(acl in index for acl in acls)
     left = list(dict.fromkeys(acls))
     chance.shuffle(left)
     for each in left:
@@ -26,14 +26,14 @@ def test_an_index_whose_acls_were_removed_is_as_a_new_one(acls, chance):
 @given(st.lists(random_acls.acls, max_size=30), random_acls.NAMES)
 def test_what_is_found_of_a_resource_is_what_matches_its_name(acls, name):
     index = AclIndex()
-    for each in acls:
-        index.add(each)
+    for acl in acls:
+        index.add(acl)
     for resource_type in map(ResourceType, random_acls.TYPES):
         matching = {
-            each
-            for each in acls
-            if each.resource_type == resource_type
-            and (name.startswith(each.resource_name) if each.pattern_type == 4 else each.resource_name in (name, "*"))
+            acl
+            for acl in acls
+            if acl.resource_type == resource_type
+            and (name.startswith(acl.resource_name) if acl.pattern_type == 4 else acl.resource_name in (name, "*"))
         }
         assert index.has_any(resource_type, name) is bool(matching)
         for principal in random_acls.PRINCIPALS:

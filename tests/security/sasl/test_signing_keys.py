@@ -16,7 +16,7 @@ TIMES = RefreshTimes(refresh_ms=3_600_000, backoff_ms=20, backoff_max_ms=50)
 
 
 def key_set(*key_ids: str) -> bytes:
-    keys = [ECKey.generate_key("P-256", {"kid": each}).as_dict(private=False) for each in key_ids]
+    keys = [ECKey.generate_key("P-256", {"kid": key_id}).as_dict(private=False) for key_id in key_ids]
     return json.dumps({"keys": keys}).encode()
 
 

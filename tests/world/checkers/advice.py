@@ -41,15 +41,15 @@ def advice(claim: Given, truth: Truth, context: Context) -> str | None:
 def _removal(claim: Given, truth: Truth, context: Context) -> Membership | None:
     """The member that it is about: the one that it names, or that its reasons are about."""
     named = [claim.member, *(getattr(each, "member", None) for each in claim.because)]
-    for each in named:
-        if each is not None:
-            return truth.removal(each.member_id, context.known_ms + EXPIRY_MS)
+    for member_id in named:
+        if member_id is not None:
+            return truth.removal(member_id.member_id, context.known_ms + EXPIRY_MS)
     return None
 
 
 def _process(claim: Given, truth: Truth, context: Context) -> ProcessTruth | None:
     named = [claim.member, *(getattr(each, "member", None) for each in claim.because)]
-    return next((truth.process_of(each.member_id) for each in named if each is not None), None)
+    return next((truth.process_of(member_id.member_id) for member_id in named if member_id is not None), None)
 
 
 def _timeout_ms(removal: Membership, context: Context) -> int:
@@ -94,7 +94,7 @@ def process_ended(claim: Given, truth: Truth, context: Context) -> str | None:
     if removal is None or removal.process is None:
         return None
     from_ms = removal.until_ms - _timeout_ms(removal, context) - BEAT_MS
-    if any(removal.from_ms <= each <= removal.until_ms for each in removal.process.disconnections):
+    if any(removal.from_ms <= disconnection <= removal.until_ms for disconnection in removal.process.disconnections):
         return None
     if removal.process.ended_ms < removal.until_ms and removal.process.ended is not Ended.POWER:
         return None
@@ -166,7 +166,7 @@ def longer_poll_interval(claim: Given, truth: Truth, context: Context) -> str | 
     process = _process(claim, truth, context)
     if process is None or claim.is_conditional:
         return None
-    ways = {each.way for each in process.departures if each.at_ms <= context.known_ms}
+    ways = {departure.way for departure in process.departures if departure.at_ms <= context.known_ms}
     return None if Way.POLL_TIMEOUT in ways else "it did not exceed max.poll.interval.ms"
 
 
@@ -177,7 +177,7 @@ def static_membership(claim: Given, truth: Truth, context: Context) -> str | Non
     if removal.process.instance_id is not None:
         return "it has a group.instance.id"
     consumer, number = removal.process.consumer, removal.process.number
-    if not any(each.consumer == consumer and each.number > number for each in truth.processes):
+    if not any(process.consumer == consumer and process.number > number for process in truth.processes):
         return None if removal.process.lived_at(removal.until_ms) else "it was not restarted"
     if not static_membership_helps(context.history, removal):
         return "with it the group would have rebalanced, too"

@@ -25,7 +25,7 @@ def _since(context: Context) -> int:
 
 def joined(claim: claims.Joined, truth: Truth, context: Context) -> str | None:
     member_id = claim.member.member_id
-    found = [each for each in truth.all_memberships() if each.member_id == member_id]
+    found = [membership for membership in truth.all_memberships() if membership.member_id == member_id]
     if truth.was_away(_since(context), context.known_ms):
         return None  # what comes and goes in one iteration of the event loop, as after a pause, is not seen
     if not found:
@@ -39,7 +39,7 @@ def resubscribed(claim: claims.Resubscribed, truth: Truth, context: Context) -> 
     process = truth.process_of(claim.member.member_id)
     if process is None:
         return None
-    said = [each for each in process.subscriptions if each.at_ms <= context.known_ms]
+    said = [subscription for subscription in process.subscriptions if subscription.at_ms <= context.known_ms]
     if not said:
         return "it has said nothing"
     if claim.change is claims.Change.TOPICS:
@@ -54,8 +54,8 @@ def resubscribed(claim: claims.Resubscribed, truth: Truth, context: Context) -> 
 
 
 def topic_changed(claim: claims.TopicChanged, truth: Truth, context: Context) -> str | None:
-    changes = [each for each in truth.topic_changes if each.name == claim.topic]
-    known = [each for each in changes if each.at_ms <= context.known_ms + INSTANT_MS]
+    changes = [topic_change for topic_change in truth.topic_changes if topic_change.name == claim.topic]
+    known = [change for change in changes if change.at_ms <= context.known_ms + INSTANT_MS]
     counts = [0, *(each.partitions for each in known)]
     if claim.partitions_now not in counts or claim.partitions_before not in counts:
         return f"its partitions were {counts}"
@@ -65,7 +65,7 @@ def topic_changed(claim: claims.TopicChanged, truth: Truth, context: Context) ->
     now = {found[-1].partitions if found else 0 for found in (exactly, begun, known)}
     if claim.partitions_now not in now:
         return f"it has {counts[-1]} partitions"
-    assigned = [each.at_ms for each in truth.states if each.generation_id < context.generation_id]
+    assigned = [state.at_ms for state in truth.states if state.generation_id < context.generation_id]
     since_ms = max((each for each in assigned if each < context.began_ms), default=_since(context))
     recent = [each for each in begun if since_ms <= each.at_ms <= context.began_ms]
     is_again = any(not each.partitions for each in recent) and recent[-1].partitions > 0
@@ -79,7 +79,7 @@ def topic_changed(claim: claims.TopicChanged, truth: Truth, context: Context) ->
 def leader_asked(claim: claims.LeaderAsked, truth: Truth, context: Context) -> str | None:
     why = _rejoined(claim.member.member_id, claim.said, truth, context)
     if why is None and claim.had_no_partitions:
-        before = [each for each in truth.plans if each.is_whole and each.at_ms < context.began_ms]
+        before = [plan for plan in truth.plans if plan.is_whole and plan.at_ms < context.began_ms]
         if before and any(before[-1].assigned.values()):
             return "its last assignment had partitions"
     return why
@@ -89,10 +89,10 @@ def rejoined(claim: claims.Rejoined, truth: Truth, context: Context) -> str | No
     why = _rejoined(claim.member.member_id, claim.said, truth, context)
     process = truth.process_of(claim.member.member_id)
     if why is None and claim.assigns_revoked and process is not None:
-        if not all(each in COOPERATIVE for each in _assignors(process)):
+        if not all(assignor in COOPERATIVE for assignor in _assignors(process)):
             return "its assignors are not cooperative"
-        ends = [each.span[1] for each in truth.holdings if each.process is process]
-        if not any(_since(context) - NETWORK_MS <= each <= context.known_ms for each in ends):
+        ends = [holding.span[1] for holding in truth.holdings if holding.process is process]
+        if not any(_since(context) - NETWORK_MS <= end <= context.known_ms for end in ends):
             return "it had given up nothing"
     return why
 
@@ -105,10 +105,10 @@ def _rejoined(member_id: str, said: str, truth: Truth, context: Context) -> str 
     process = truth.process_of(member_id)
     if process is None:
         return None
-    joins = [each for each in process.arrivals if each.api == "JoinGroup" and each.member_id == member_id]
-    if not any(_since(context) <= each.at_ms <= context.known_ms + INSTANT_MS for each in joins):
+    joins = [arrival for arrival in process.arrivals if arrival.api == "JoinGroup" and arrival.member_id == member_id]
+    if not any(_since(context) <= join.at_ms <= context.known_ms + INSTANT_MS for join in joins):
         return "no JoinGroup of it arrived"
-    if said and said not in {each.reason for each in process.subscriptions}:
+    if said and said not in {subscription.reason for subscription in process.subscriptions}:
         return "it never said so"
     return None
 
@@ -125,7 +125,7 @@ def did_not_come_back(claim: claims.DidNotComeBack, truth: Truth, context: Conte
     process = truth.process_of(claim.member.member_id)
     if process is None:
         return None
-    found = [each for each in process.departures if each.way is Way.FOR_A_MOMENT]
+    found = [departure for departure in process.departures if departure.way is Way.FOR_A_MOMENT]
     if not any(each.member_id == claim.member.member_id for each in found):
         return "it was not closed for a moment"
     read = _read_after(process, found[-1].at_ms)
@@ -158,7 +158,7 @@ def left(claim: claims.Left, truth: Truth, context: Context) -> str | None:
 def _read_after(process: ProcessTruth, at_ms: int) -> int | None:
     """When the coordinator read what a process sent then."""
     goodbyes = ("LeaveGroup", "ConsumerGroupHeartbeat")
-    read = (each for each in process.arrivals if each.fate is Fate.HANDLED and each.at_ms > at_ms)
+    read = (arrival for arrival in process.arrivals if arrival.fate is Fate.HANDLED and arrival.at_ms > at_ms)
     return next((each.at_ms for each in read if each.api in goodbyes), None)
 
 
@@ -167,7 +167,7 @@ def left_unsaid(claim: claims.LeftUnsaid, truth: Truth, context: Context) -> str
         process = truth.process_of(member.member_id)
         if process is None:
             continue
-        found = [each for each in process.departures if each.member_id == member.member_id]
+        found = [departure for departure in process.departures if departure.member_id == member.member_id]
         if not found:
             return f"{member.member_id} did not leave by itself"
         way = found[-1].way
@@ -188,9 +188,9 @@ def left_unsaid(claim: claims.LeftUnsaid, truth: Truth, context: Context) -> str
 
 
 def removed_by_administrator(claim: claims.RemovedByAdministrator, truth: Truth, context: Context) -> str | None:
-    removals = [each for each in truth.acts if each.what == "remove" and each.at_ms <= context.known_ms]
+    removals = [act for act in truth.acts if act.what == "remove" and act.at_ms <= context.known_ms]
     mine = truth.identity(claim.member.member_id)
-    named = {truth.identity(member_id) for each in removals for member_id in each.member_ids}
+    named = {truth.identity(member_id) for removal in removals for member_id in removal.member_ids}
     return None if mine in named else "no administrator removed it"
 
 
@@ -206,7 +206,7 @@ def late(claim: claims.Late, truth: Truth, context: Context) -> str | None:
     match claim.missing:
         case claims.Missing.REJOIN:
             begun = [
-                each.at_ms for each in truth.states if each.state == "PreparingRebalance" and each.at_ms < until_ms
+                state.at_ms for state in truth.states if state.state == "PreparingRebalance" and state.at_ms < until_ms
             ]
             since_ms = begun[-1] if begun else from_ms
             if joins := arrived(truth, claim.member, "JoinGroup", since_ms + INSTANT_MS, until_ms):
@@ -220,7 +220,11 @@ def late(claim: claims.Late, truth: Truth, context: Context) -> str | None:
                 return "its SyncGroup arrived"
         case claims.Missing.GIVE_UP:
             process = removal.process
-            held = [each for each in truth.holdings if each.process is process and each.span[1] > until_ms - BEAT_MS]
+            held = [
+                holding
+                for holding in truth.holdings
+                if holding.process is process and holding.span[1] > until_ms - BEAT_MS
+            ]
             if process is not None and process.lived_at(until_ms) and not held:
                 return "it had given up all that it had"
     return None
@@ -238,7 +242,7 @@ def restarted(claim: claims.Restarted, truth: Truth, context: Context) -> str | 
     hosts = {each.host for each in earlier}
     if claim.host_before and claim.host_before not in hosts:
         return f"it was at {hosts} before"
-    said = {each.topics for each in process.subscriptions}
+    said = {subscription.topics for subscription in process.subscriptions}
     if claim.topics_now and not any(set(claim.topics_now) == set(each) for each in said):
         return f"it subscribes to {said}"
     return None
@@ -257,8 +261,8 @@ def caused(claim: claims.Caused, truth: Truth, context: Context) -> str | None:
 
 
 def assignor_changed(claim: claims.AssignorChanged, truth: Truth, context: Context) -> str | None:
-    seen = [each.protocol for each in truth.states if each.at_ms <= context.known_ms + INSTANT_MS and each.protocol]
-    if any(each.is_consumer_group for each in truth.states):
+    seen = [state.protocol for state in truth.states if state.at_ms <= context.known_ms + INSTANT_MS and state.protocol]
+    if any(state.is_consumer_group for state in truth.states):
         seen += SERVER_ASSIGNORS  # which one it uses is in no state
     if claim.now not in seen or claim.before not in seen or claim.now == claim.before:
         return f"the group used {list(dict.fromkeys(seen))}"

@@ -53,7 +53,7 @@ def written_until(truth: Truth, context: Context) -> int:
     gone = [each for each in truth.away if each.kind is not AwayKind.PAUSED and each.from_ms <= told_ms < each.until_ms]
     if gone:
         told = [context.begin_ms + each for each in context.history.told_ms]
-        told_ms = max((each for each in told if each <= gone[0].from_ms), default=context.begin_ms)
+        told_ms = max((line for line in told if line <= gone[0].from_ms), default=context.begin_ms)
     return min(
         [told_ms, *(start for start, end in truth.full.all if start <= told_ms < end or _fails(truth, end, told_ms))]
     )
@@ -62,9 +62,12 @@ def written_until(truth: Truth, context: Context) -> int:
 def _fails(truth: Truth, from_ms: int, told_ms: int) -> bool:
     """Whether a coordinator that could not write has not loaded its groups again since there is room."""
     answers = [
-        each for process in truth.processes for each in process.answers if max(from_ms, 0) <= each.at_ms <= told_ms
+        answer
+        for process in truth.processes
+        for answer in process.answers
+        if max(from_ms, 0) <= answer.at_ms <= told_ms
     ]
-    last = max(answers, key=lambda each: each.at_ms, default=None)
+    last = max(answers, key=lambda said: said.at_ms, default=None)
     return last is not None and last.error == "COORDINATOR_NOT_AVAILABLE"
 
 

@@ -16,17 +16,17 @@ STABLE: Final = "Stable"
 def started_ms(truth: Truth, context: Context) -> int | None:
     """When the join phase of the generation had ended."""
     found = (
-        each.at_ms
-        for each in truth.states
-        if each.generation_id == context.generation_id
-        and each.state in (COMPLETING, STABLE)
-        and context.began_ms - INSTANT_MS <= each.at_ms <= context.known_ms + INSTANT_MS
+        state.at_ms
+        for state in truth.states
+        if state.generation_id == context.generation_id
+        and state.state in (COMPLETING, STABLE)
+        and context.began_ms - INSTANT_MS <= state.at_ms <= context.known_ms + INSTANT_MS
     )
     return next(found, None)
 
 
 def state_at(truth: Truth, at_ms: int) -> StateChange | None:
-    return next((each for each in reversed(truth.states) if each.at_ms <= at_ms), None)
+    return next((state for state in reversed(truth.states) if state.at_ms <= at_ms), None)
 
 
 def arrived(truth: Truth, member: MemberRef, api: str, from_ms: int, until_ms: int) -> list[int]:
@@ -41,7 +41,7 @@ def took(claim: claims.Took, truth: Truth, context: Context) -> str | None:
     told_ms = claim.join_ms + claim.sync_ms
     if abs(context.began_ms + told_ms - context.ended_ms) > NETWORK_MS:
         return f"it took {context.ended_ms - context.began_ms} ms"
-    stable = [each for each in truth.states if each.state == STABLE and each.at_ms == context.ended_ms]
+    stable = [state for state in truth.states if state.state == STABLE and state.at_ms == context.ended_ms]
     is_seen = bool(stable) and not truth.went_on_at(context.ended_ms)
     if is_seen and claim.member_count not in {each.members for each in stable}:
         return f"it has {stable[0].members} members"
@@ -56,12 +56,12 @@ def held_up(claim: claims.HeldUp, truth: Truth, context: Context) -> str | None:
     if until_ms is None:
         return None
     last: dict[str, int] = {}
-    for each in truth.all_memberships():
-        if each.process is not None and each.from_ms <= until_ms < each.until_ms:
-            ref = MemberRef(each.member_id)
+    for membership in truth.all_memberships():
+        if membership.process is not None and membership.from_ms <= until_ms < membership.until_ms:
+            ref = MemberRef(membership.member_id)
             joins = arrived(truth, ref, "JoinGroup", context.began_ms - INSTANT_MS, until_ms)
             if joins:
-                last[each.member_id] = max(joins)
+                last[membership.member_id] = max(joins)
     own_ms = last.pop(claim.member.member_id, None)
     if own_ms is None:
         return "no JoinGroup of it arrived"
@@ -92,8 +92,8 @@ def pending_ids(claim: claims.PendingIds, truth: Truth, context: Context) -> str
         if process is None:
             return f"{member_id} was given to nobody"
         # Its JoinGroup may have come, and been refused by a full group.
-        theirs = [each for each in truth.all_memberships() if each.member_id == member_id]
-        if any(each.from_ms < until_ms - INSTANT_MS for each in theirs):
+        theirs = [membership for membership in truth.all_memberships() if membership.member_id == member_id]
+        if any(their.from_ms < until_ms - INSTANT_MS for their in theirs):
             return f"{member_id} joined"
     return None
 

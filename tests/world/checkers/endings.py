@@ -23,20 +23,20 @@ def stable(claim: claims.Stable, truth: Truth, context: Context) -> str | None:
         return None
     # Of several states in one iteration of the event loop the last one alone is written down.
     was_so = any(
-        (each.state == "Stable" and each.generation_id == context.generation_id and each.at_ms <= claim.at_ms)
-        or (each.at_ms == claim.at_ms and each.generation_id > context.generation_id)
-        for each in truth.states
+        (state.state == "Stable" and state.generation_id == context.generation_id and state.at_ms <= claim.at_ms)
+        or (state.at_ms == claim.at_ms and state.generation_id > context.generation_id)
+        for state in truth.states
     )
     return None if was_so else "the group was not stable in this generation"
 
 
 def superseded(claim: claims.Superseded, truth: Truth, context: Context) -> str | None:
     was_stable = [
-        each
-        for each in truth.states
-        if each.state == "Stable"
-        and each.generation_id == context.generation_id
-        and context.began_ms - INSTANT_MS <= each.at_ms < context.known_ms - INSTANT_MS
+        state
+        for state in truth.states
+        if state.state == "Stable"
+        and state.generation_id == context.generation_id
+        and context.began_ms - INSTANT_MS <= state.at_ms < context.known_ms - INSTANT_MS
     ]
     if was_stable:
         return f"it was stable after {was_stable[0].at_ms - context.began_ms} ms"
@@ -58,7 +58,7 @@ def _had_synced(claim: claims.Superseded, truth: Truth, context: Context) -> str
 
 
 def converted(claim: claims.Converted, truth: Truth, context: Context) -> str | None:
-    found = [each for each in truth.states if claim.at_ms is None or each.at_ms <= claim.at_ms + INSTANT_MS]
+    found = [state for state in truth.states if claim.at_ms is None or state.at_ms <= claim.at_ms + INSTANT_MS]
     # Of what is read at once after a pause, one request may convert the group, and the next one convert it back.
     then = found[-1:] if claim.at_ms is None else [*found[-1:], *(each for each in found if each.at_ms >= claim.at_ms)]
     is_consumer_group = claim.group_type == "consumer"
@@ -70,7 +70,7 @@ def converted(claim: claims.Converted, truth: Truth, context: Context) -> str | 
 def emptied(claim: claims.Emptied, truth: Truth, context: Context) -> str | None:
     if claim.at_ms is None or truth.went_on_at(claim.at_ms):
         return None
-    there = [each for each in truth.all_memberships() if each.from_ms < claim.at_ms - INSTANT_MS]
+    there = [membership for membership in truth.all_memberships() if membership.from_ms < claim.at_ms - INSTANT_MS]
     left = [each for each in there if each.until_ms > claim.at_ms + EXPIRY_MS]
     return f"{left[0].member_id} was a member still" if left else None
 
@@ -105,7 +105,7 @@ def came_back_with_other_topics(claim: claims.CameBackWithOtherTopics, truth: Tr
     process = truth.process_of(claim.member.member_id)
     if process is None:
         return None
-    said = [each.topics for each in process.subscriptions if each.at_ms <= claim.at_ms]
+    said = [subscription.topics for subscription in process.subscriptions if subscription.at_ms <= claim.at_ms]
     if said and set(said[-1]) != set(claim.topics_now):
         return f"it subscribes to {said[-1]}"
     return None

@@ -18,49 +18,54 @@ NO_COMMITS_MS: Final = 600_000
 def processes_of(truth: Truth, client: claims.Identity) -> list[ProcessTruth]:
     """Those of a client: of its instance id, or of its client id and host."""
     if len(client) == 1:
-        return [each for each in truth.processes if each.instance_id == client[0]]
-    return [each for each in truth.processes if (each.client_id, each.host) == client]
+        return [process for process in truth.processes if process.instance_id == client[0]]
+    return [process for process in truth.processes if (process.client_id, process.host) == client]
 
 
 def memberships_of(truth: Truth, client: claims.Identity) -> list[Membership]:
     found = processes_of(truth, client)
-    return [each for each in truth.all_memberships() if each.process in found]
+    return [membership for membership in truth.all_memberships() if membership.process in found]
 
 
 def _ended_at(memberships: list[Membership], at_ms: int) -> Membership | None:
-    near = [each for each in memberships if abs(each.until_ms - at_ms) <= EXPIRY_MS]
+    near = [membership for membership in memberships if abs(membership.until_ms - at_ms) <= EXPIRY_MS]
     return min(near, key=lambda each: abs(each.until_ms - at_ms), default=None)
 
 
 def _began_at(memberships: list[Membership], at_ms: int) -> Membership | None:
-    near = [each for each in memberships if abs(each.from_ms - at_ms) <= EXPIRY_MS]
+    near = [membership for membership in memberships if abs(membership.from_ms - at_ms) <= EXPIRY_MS]
     return min(near, key=lambda each: abs(each.from_ms - at_ms), default=None)
 
 
 def comes_and_goes(claim: claims.ComesAndGoes, truth: Truth, context: Context) -> str | None:
     known = memberships_of(truth, claim.client)
-    for each in claim.departures:
-        if _ended_at(known, each.at_ms) is None:
-            return f"no member of it went at {each.at_ms}"
+    for departure in claim.departures:
+        if _ended_at(known, departure.at_ms) is None:
+            return f"no member of it went at {departure.at_ms}"
     return None
 
 
 def crash_loop(claim: claims.CrashLoop, truth: Truth, context: Context) -> str | None:
     known = memberships_of(truth, claim.client)
-    for each in claim.crashes:
-        gone = _ended_at(known, each.removed_ms)
+    for crash in claim.crashes:
+        gone = _ended_at(known, crash.removed_ms)
         if gone is None or gone.process is None:
-            return f"no member of it was removed at {each.removed_ms}"
-        read = {each.at_ms for each in gone.process.arrivals if each.fate is Fate.HANDLED and each.api in GOODBYES}
+            return f"no member of it was removed at {crash.removed_ms}"
+        read = {
+            arrival.at_ms
+            for arrival in gone.process.arrivals
+            if arrival.fate is Fate.HANDLED and arrival.api in GOODBYES
+        }
         left = [
-            each.way
-            for each in gone.process.departures
-            if each.member_id == gone.member_id and any(0 <= at_ms - each.at_ms <= NETWORK_MS for at_ms in read)
+            departure.way
+            for departure in gone.process.departures
+            if departure.member_id == gone.member_id
+            and any(0 <= at_ms - departure.at_ms <= NETWORK_MS for at_ms in read)
         ]
         if left and not (claim.may_be_closed and set(left) == {Way.FOR_A_MOMENT}):
             return "it left the group in order"
-        if each.back_ms is not None and _began_at(known, each.back_ms) is None:
-            return f"it was not back at {each.back_ms}"
+        if crash.back_ms is not None and _began_at(known, crash.back_ms) is None:
+            return f"it was not back at {crash.back_ms}"
     return None
 
 
@@ -78,8 +83,8 @@ def static_restarts(claim: claims.StaticRestarts, truth: Truth, context: Context
 
 def storm(claim: claims.Storm, truth: Truth, context: Context) -> str | None:
     since_ms, until_ms = claim.from_ms - INSTANT_MS, claim.until_ms + INSTANT_MS
-    known = [each.generation_id for each in truth.states if since_ms <= each.at_ms <= until_ms]
-    earlier = [each.generation_id for each in truth.states if each.at_ms < since_ms]
+    known = [state.generation_id for state in truth.states if since_ms <= state.at_ms <= until_ms]
+    earlier = [state.generation_id for state in truth.states if state.at_ms < since_ms]
     count = max(known, default=0) - min(known[:1] + earlier[-1:], default=0)
     if claim.rebalances > count + 1:
         return f"there were {count} generations"
@@ -92,14 +97,15 @@ def rolling_restart(claim: claims.RollingRestart, truth: Truth, context: Context
     # The goodbyes of a time in which nobody coordinated are read after it.
     hidden_ms = truth.was_away(claim.from_ms - RETURN_MS, claim.from_ms + INSTANT_MS)
     ended = {
-        each.consumer
-        for each in truth.processes
-        if claim.from_ms - hidden_ms - NETWORK_MS <= each.ended_ms <= claim.until_ms + NETWORK_MS
+        process.consumer
+        for process in truth.processes
+        if claim.from_ms - hidden_ms - NETWORK_MS <= process.ended_ms <= claim.until_ms + NETWORK_MS
     }
     others = {
-        each.process.consumer
-        for each in truth.memberships
-        if each.process is not None and claim.from_ms - NETWORK_MS <= each.until_ms <= claim.until_ms + NETWORK_MS
+        membership.process.consumer
+        for membership in truth.memberships
+        if membership.process is not None
+        and claim.from_ms - NETWORK_MS <= membership.until_ms <= claim.until_ms + NETWORK_MS
     }
     if claim.members > len(ended | others):
         return f"{len(ended | others)} members left or ended"
@@ -109,23 +115,23 @@ def rolling_restart(claim: claims.RollingRestart, truth: Truth, context: Context
 
 
 def replaced(claim: claims.Replaced, truth: Truth, context: Context) -> str | None:
-    for each in claim.successions:
-        came, gone = truth.process_of(each.came.member_id), truth.process_of(each.gone.member_id)
+    for succession in claim.successions:
+        came, gone = truth.process_of(succession.came.member_id), truth.process_of(succession.gone.member_id)
         if came is None or gone is None:
             continue
         if came is gone:
-            return f"{each.came.member_id} is the same process as {each.gone.member_id}"
+            return f"{succession.came.member_id} is the same process as {succession.gone.member_id}"
         if gone.lived_at(context.told_ms) and not gone.out.at(context.told_ms):
-            return f"{each.gone.member_id} lives still"
+            return f"{succession.gone.member_id} lives still"
     return None
 
 
 def pauses_too_long(claim: claims.PausesTooLong, truth: Truth, context: Context) -> str | None:
     known = memberships_of(truth, claim.client)
-    for each in claim.pauses:
-        gone, back = _ended_at(known, each.removed_ms), _began_at(known, each.back_ms)
+    for pause in claim.pauses:
+        gone, back = _ended_at(known, pause.removed_ms), _began_at(known, pause.back_ms)
         if gone is None or back is None:
-            return f"it was not removed at {each.removed_ms} and back at {each.back_ms}"
+            return f"it was not removed at {pause.removed_ms} and back at {pause.back_ms}"
         if gone.process is not back.process and claim.is_known:
             return "its process was restarted in between"
     return None
@@ -158,7 +164,7 @@ def no_commits(claim: claims.NoCommits, truth: Truth, context: Context) -> str |
 
 
 def shared_instance_id(claim: claims.SharedInstanceId, truth: Truth, context: Context) -> str | None:
-    theirs = [each for each in truth.processes if each.instance_id == claim.instance_id]
+    theirs = [process for process in truth.processes if process.instance_id == claim.instance_id]
     for one in theirs:
         for other in theirs:
             if one.number < other.number and one.ended_ms > other.started_ms:
@@ -168,12 +174,17 @@ def shared_instance_id(claim: claims.SharedInstanceId, truth: Truth, context: Co
 
 def wasted_instance_id(claim: claims.WastedInstanceId, truth: Truth, context: Context) -> str | None:
     found = processes_of(truth, claim.client)
-    left = [each.at_ms for process in found for each in process.departures if each.way is not Way.FOR_A_MOMENT]
-    removed = [each.at_ms for each in truth.acts if each.what == "remove"]
-    for each in claim.leaves:
-        slack_ms = NETWORK_MS + truth.was_away(each.left_ms - RETURN_MS, each.left_ms)
-        if not any(-NETWORK_MS <= each.left_ms - at_ms <= slack_ms for at_ms in (*left, *removed)):
-            return f"it did not leave at {each.left_ms}"
+    left = [
+        departure.at_ms
+        for process in found
+        for departure in process.departures
+        if departure.way is not Way.FOR_A_MOMENT
+    ]
+    removed = [act.at_ms for act in truth.acts if act.what == "remove"]
+    for leave in claim.leaves:
+        slack_ms = NETWORK_MS + truth.was_away(leave.left_ms - RETURN_MS, leave.left_ms)
+        if not any(-NETWORK_MS <= leave.left_ms - at_ms <= slack_ms for at_ms in (*left, *removed)):
+            return f"it did not leave at {leave.left_ms}"
     return None
 
 
@@ -188,13 +199,17 @@ def cannot_join(claim: claims.CannotJoin, truth: Truth, context: Context) -> str
             if is_in and is_later and _took(process, answer):
                 return f"it has joined {answer.at_ms - refused_ms} ms after it was refused"
     if claim.refusal.error == "UNRELEASED_INSTANCE_ID" and len(claim.client) == 1:
-        holders = [each for each in memberships_of(truth, claim.client) if each.from_ms <= refused_ms < each.until_ms]
-        if holders and max(each.until_ms for each in holders) < context.told_ms - INSTANT_MS:
+        holders = [
+            membership
+            for membership in memberships_of(truth, claim.client)
+            if membership.from_ms <= refused_ms < membership.until_ms
+        ]
+        if holders and max(holder.until_ms for holder in holders) < context.told_ms - INSTANT_MS:
             return "who had its group.instance.id is gone"
     tried = any(
-        each.fate is Fate.HANDLED and abs(each.at_ms - refused_ms) <= NETWORK_MS
+        arrival.fate is Fate.HANDLED and abs(arrival.at_ms - refused_ms) <= NETWORK_MS
         for process in found or truth.processes
-        for each in process.arrivals
+        for arrival in process.arrivals
     )
     return None if tried else "nothing of it arrived then"
 
@@ -204,7 +219,7 @@ def _took(process: ProcessTruth, answer: Answer) -> bool:
     if not process.lived_at(answer.at_ms):
         return False
     return answer.api != "JoinGroup" or any(
-        each.member_id == answer.member_id and each.at_ms > answer.at_ms for each in process.arrivals
+        arrival.member_id == answer.member_id and arrival.at_ms > answer.at_ms for arrival in process.arrivals
     )
 
 
@@ -216,20 +231,20 @@ def impossible(claim: Claim, truth: Truth, context: Context) -> str | None:
 
 
 def out_of_range(claim: claims.OutOfRange, truth: Truth, context: Context) -> str | None:
-    for each in claim.partitions:
-        topic_id, _ = truth.topic_at(each.topic, context.told_ms)
-        end = truth.log_end_at((each.topic, topic_id, each.partition), context.told_ms)
-        if end is not None and each.committed_offset is not None and each.committed_offset <= end:
-            return f"{each.topic}-{each.partition} ends at {end}"
+    for partition in claim.partitions:
+        topic_id, _ = truth.topic_at(partition.topic, context.told_ms)
+        end = truth.log_end_at((partition.topic, topic_id, partition.partition), context.told_ms)
+        if end is not None and partition.committed_offset is not None and partition.committed_offset <= end:
+            return f"{partition.topic}-{partition.partition} ends at {end}"
     return None
 
 
 def unowned_partitions(claim: claims.UnownedPartitions, truth: Truth, context: Context) -> str | None:
-    for each in claim.partitions:
+    for partition in claim.partitions:
         for holding in truth.holdings:
             name, _, index = holding.partition
             start, end = holding.span
-            is_it = (name, index) == (each.topic, each.partition)
+            is_it = (name, index) == (partition.topic, partition.partition)
             if is_it and start + NETWORK_MS < context.told_ms < end - NETWORK_MS and truth.rightful(holding):
                 return f"{holding.member_id} has {name}-{index}"
     return None

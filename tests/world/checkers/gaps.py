@@ -52,12 +52,12 @@ def assigned_in(truth: Truth, context: Context) -> Assigned:
         last_ms = plan.at_ms
         is_of_it = is_since_then(plan, context)
         for member_id, partitions in plan.assigned.items():
-            for each in partitions:
-                before = owners.get(each)
-                if is_of_it and (each not in found or found[each][0] != member_id):
-                    first = found[each][2] if each in found else before
-                    found[each] = member_id, plan.at_ms, first
-                owners[each] = member_id
+            for partition in partitions:
+                before = owners.get(partition)
+                if is_of_it and (partition not in found or found[partition][0] != member_id):
+                    first = found[partition][2] if partition in found else before
+                    found[partition] = member_id, plan.at_ms, first
+                owners[partition] = member_id
     return found
 
 
@@ -74,11 +74,16 @@ def assigned_at_the_end(truth: Truth, context: Context, *, with_leaving: bool = 
             last.update(plan.assigned)
     until_ms = context.known_ms - with_leaving
     present = {
-        each.member_id
-        for each in truth.all_memberships()
-        if each.from_ms <= context.known_ms and until_ms < each.until_ms
+        membership.member_id
+        for membership in truth.all_memberships()
+        if membership.from_ms <= context.known_ms and until_ms < membership.until_ms
     }
-    return {each: member_id for member_id, partitions in last.items() if member_id in present for each in partitions}
+    return {
+        partition: member_id
+        for member_id, partitions in last.items()
+        if member_id in present
+        for partition in partitions
+    }
 
 
 class Gap(NamedTuple):
@@ -138,15 +143,15 @@ def _steps(truth: Truth, context: Context) -> Iterator[tuple[Partition, int, str
         for member_id, partitions in plan.assigned.items():
             released.update(each for each, owner in owners.items() if owner == member_id and each not in partitions)
             is_eager = plan.is_whole and plan.protocol not in COOPERATIVE
-            for each in partitions:
-                before, owners[each] = owners.get(each), member_id
-                known = steps.setdefault(each, [])
+            for partition in partitions:
+                before, owners[partition] = owners.get(partition), member_id
+                known = steps.setdefault(partition, [])
                 # The members of the eager protocol give up what they have, to be assigned it again.
-                is_new = not known or known[-1][0] != member_id or each in released
+                is_new = not known or known[-1][0] != member_id or partition in released
                 is_new |= is_eager and bool(known) and known[-1][4] != plan.generation_id
-                was_released = each in released
+                was_released = partition in released
                 is_new |= bool(known) and truth.was_removed(member_id, known[-1][1], plan.at_ms)
-                released.discard(each)
+                released.discard(partition)
                 if is_since_then(plan, context) and is_new:
                     known.append((member_id, plan.at_ms, before, was_released, plan.generation_id))
     for partition, known in steps.items():
@@ -167,7 +172,7 @@ def _gap(truth: Truth, partition: Partition, at_ms: int, owner: str) -> Gap:
         # What the network held back is a sign of life when it arrives, be it a goodbye.
         stopped_ms = max(stopped_ms, truth.last_arrival(owner, removal.until_ms + 1, Fate.HANDLED) or 0)
     told = truth.arrivals(owner, stopped_ms - NETWORK_MS, stopped_ms + NETWORK_MS)
-    least = at_ms - stopped_ms - (0 if any(each.fate is Fate.HANDLED for each in told) else BEAT_MS)
+    least = at_ms - stopped_ms - (0 if any(line.fate is Fate.HANDLED for line in told) else BEAT_MS)
     most = at_ms - min(first_ms if surely is None else surely, at_ms if heard is None else heard)
     return Gap(max(0, least), most, owner, stopped_ms=stopped_ms, hidden=truth.was_away(stopped_ms, at_ms))
 

@@ -23,7 +23,7 @@ def place_taken(claim: claims.PlaceTaken, truth: Truth, context: Context) -> str
 
 
 def offsets_set(claim: claims.OffsetsSet, truth: Truth, context: Context) -> str | None:
-    if any(each.what == "reset" and each.at_ms <= claim.at_ms for each in truth.acts):
+    if any(act.what == "reset" and act.at_ms <= claim.at_ms for act in truth.acts):
         return None
     earlier: dict[object, int] = {}
     for at_ms, _, partition, offset in sorted(truth.commits):
@@ -34,19 +34,26 @@ def offsets_set(claim: claims.OffsetsSet, truth: Truth, context: Context) -> str
 
 
 def offsets_gone(claim: claims.OffsetsGone, truth: Truth, context: Context) -> str | None:
-    acts = [each for each in truth.acts if each.what.startswith("delete") and each.at_ms <= claim.at_ms]
-    gone = [each for each in truth.topic_changes if not each.partitions and each.at_ms <= claim.at_ms]
+    acts = [act for act in truth.acts if act.what.startswith("delete") and act.at_ms <= claim.at_ms]
+    gone = [
+        topic_change
+        for topic_change in truth.topic_changes
+        if not topic_change.partitions and topic_change.at_ms <= claim.at_ms
+    ]
     return None if acts or gone else "no administrator deleted any, and no topic is gone"
 
 
 def refusal(claim: claims.Refusal, truth: Truth, context: Context) -> str | None:
     answers = (
-        each for process in truth.processes for each in process.answers if abs(each.at_ms - claim.at_ms) <= NETWORK_MS
+        answer
+        for process in truth.processes
+        for answer in process.answers
+        if abs(answer.at_ms - claim.at_ms) <= NETWORK_MS
     )
-    if any(each.error not in ("NONE", "MEMBER_ID_REQUIRED") for each in answers):
+    if any(answer.error not in ("NONE", "MEMBER_ID_REQUIRED") for answer in answers):
         return None
     by_administrator = any(
-        0 <= claim.at_ms - each.at_ms <= NETWORK_MS + truth.was_away(each.at_ms, claim.at_ms) for each in truth.acts
+        0 <= claim.at_ms - act.at_ms <= NETWORK_MS + truth.was_away(act.at_ms, claim.at_ms) for act in truth.acts
     )
     return None if by_administrator else "no request was refused then"
 
@@ -59,8 +66,8 @@ def loaded(claim: claims.Loaded, truth: Truth, context: Context) -> str | None:
 
 
 def group_converted(claim: claims.GroupConverted, truth: Truth, context: Context) -> str | None:
-    found = [each for each in truth.states if each.state and abs(each.at_ms - claim.at_ms) <= EXPIRY_MS]
-    before = [each.generation_id for each in truth.states if each.at_ms < claim.at_ms]
+    found = [state for state in truth.states if state.state and abs(state.at_ms - claim.at_ms) <= EXPIRY_MS]
+    before = [state.generation_id for state in truth.states if state.at_ms < claim.at_ms]
     if any(each.generation_id > (before[-1] if before else 0) + 1 for each in found):
         return None  # of several states in one iteration of the event loop the last one alone is written down
     if truth.was_away(claim.at_ms - EXPIRY_MS, claim.at_ms + 1):
@@ -70,13 +77,12 @@ def group_converted(claim: claims.GroupConverted, truth: Truth, context: Context
 
 
 def group_gone(claim: claims.GroupGone, truth: Truth, context: Context) -> str | None:
-    is_gone = any(not each.state and abs(each.at_ms - claim.at_ms) <= EXPIRY_MS for each in truth.states)
+    is_gone = any(not state.state and abs(state.at_ms - claim.at_ms) <= EXPIRY_MS for state in truth.states)
     restarted = truth.starts(claim.at_ms - EXPIRY_MS, claim.at_ms + EXPIRY_MS)
     if not is_gone and not restarted and not truth.disk_failed_within(context.begin_ms, claim.at_ms):
         return "the group was there"
     by_administrator = any(
-        each.what == "delete group" and -INSTANT_MS <= claim.at_ms - each.at_ms <= context.told_ms
-        for each in truth.acts
+        act.what == "delete group" and -INSTANT_MS <= claim.at_ms - act.at_ms <= context.told_ms for act in truth.acts
     )
     if claim.event.cause is Cause.ADMIN and not by_administrator:
         return "nobody deleted it"

@@ -95,11 +95,11 @@ def moved(claim: claims.Moved, truth: Truth, context: Context) -> str | None:
 def _moved_to(claim: claims.Moved, truth: Truth, context: Context, *, with_leaving: bool) -> str | None:
     assigned = assigned_in(truth, context)
     now = assigned_at_the_end(truth, context, with_leaving=with_leaving)
-    first = sum(before is None for each, (_, _, before) in assigned.items() if each in now)
+    first = sum(before is None for worker_id, (_, _, before) in assigned.items() if worker_id in now)
     others = sum(
-        before is not None and not truth.is_same_member(before, now.get(each, member_id))
-        for each, (member_id, _, before) in assigned.items()
-        if each in now
+        before is not None and not truth.is_same_member(before, now.get(worker_id, member_id))
+        for worker_id, (member_id, _, before) in assigned.items()
+        if worker_id in now
     )
     if claim.moved != others:
         return f"{others} partitions have another owner than before"
@@ -115,7 +115,11 @@ def _moved_to(claim: claims.Moved, truth: Truth, context: Context, *, with_leavi
 
 
 def _members_at(truth: Truth, at_ms: int) -> set[str]:
-    return {truth.identity(each.member_id) for each in truth.all_memberships() if each.from_ms <= at_ms < each.until_ms}
+    return {
+        truth.identity(membership.member_id)
+        for membership in truth.all_memberships()
+        if membership.from_ms <= at_ms < membership.until_ms
+    }
 
 
 def nothing_assigned(claim: claims.NothingAssigned, truth: Truth, context: Context) -> str | None:
@@ -125,14 +129,18 @@ def nothing_assigned(claim: claims.NothingAssigned, truth: Truth, context: Conte
 
 def commits_refused(claim: claims.CommitsRefused, truth: Truth, context: Context) -> str | None:
     since_ms = context.stable_before_ms or context.begin_ms
-    found = [each for each in truth.refused_commits if since_ms - INSTANT_MS <= each <= context.known_ms + NETWORK_MS]
+    found = [
+        refused_commit
+        for refused_commit in truth.refused_commits
+        if since_ms - INSTANT_MS <= refused_commit <= context.known_ms + NETWORK_MS
+    ]
     if claim.count > len(found):
         return f"{len(found)} were refused"
     return None
 
 
 def lag(claim: claims.Lag, truth: Truth, context: Context) -> str | None:
-    if any(each.what in FORGETS for each in truth.acts):
+    if any(act.what in FORGETS for act in truth.acts):
         return None  # which of these were refused, because the group consumes, is not written down
     partitions = len(truth.by_partition)
     slack = partitions * (RECORDS_PER_SECOND * NETWORK_MS // 1_000 + 1)

@@ -21,13 +21,13 @@ def silent(claim: claims.Silent, truth: Truth, context: Context) -> str | None:
     if blame and own_fault(process, truth, since_ms, until_ms) + BEAT_MS < (claim.timeout_ms or 0):
         return blame
     heard = [
-        each
-        for each in truth.arrivals(member_id, since_ms + NETWORK_MS, until_ms - INSTANT_MS)
-        if each.fate is Fate.HANDLED
-        and each.member_id == member_id
-        and not (claim.committed_ms is not None and each.api == "OffsetCommit")
-        and not (claim.rejected and _was_rejected(process, each, claim.rejected))
-        and (claim.is_known or not _was_rejected(process, each))
+        arrival
+        for arrival in truth.arrivals(member_id, since_ms + NETWORK_MS, until_ms - INSTANT_MS)
+        if arrival.fate is Fate.HANDLED
+        and arrival.member_id == member_id
+        and not (claim.committed_ms is not None and arrival.api == "OffsetCommit")
+        and not (claim.rejected and _was_rejected(process, arrival, claim.rejected))
+        and (claim.is_known or not _was_rejected(process, arrival))
     ]
     if heard:
         return f"{heard[0].api} of it arrived {heard[0].at_ms - since_ms} ms after the silence is said to begin"
@@ -47,20 +47,22 @@ def silent(claim: claims.Silent, truth: Truth, context: Context) -> str | None:
 def _was_rejected(process: ProcessTruth, arrival: Arrival, error: str = "") -> bool:
     """Whether it was answered with this error; empty: with any."""
     return any(
-        each.api == arrival.api
-        and (each.error == error if error else each.error != "NONE")
-        and abs(each.at_ms - arrival.at_ms) <= INSTANT_MS
-        for each in process.answers
+        answer.api == arrival.api
+        and (answer.error == error if error else answer.error != "NONE")
+        and abs(answer.at_ms - arrival.at_ms) <= INSTANT_MS
+        for answer in process.answers
     )
 
 
 def done_to(process: ProcessTruth, from_ms: int, until_ms: int) -> str:
     """What the coordinator did to a member."""
-    refused = [each for each in process.arrivals if each.fate is Fate.REFUSED and from_ms < each.at_ms < until_ms]
+    refused = [
+        arrival for arrival in process.arrivals if arrival.fate is Fate.REFUSED and from_ms < arrival.at_ms < until_ms
+    ]
     if refused:
         return f"{len(refused)} requests of it were refused, the first was {refused[0].api}"
     muted_ms = process.muted.within(from_ms, until_ms)
-    if not any(each.fate is Fate.UNREAD and from_ms < each.at_ms < until_ms for each in process.arrivals):
+    if not any(arrival.fate is Fate.UNREAD and from_ms < arrival.at_ms < until_ms for arrival in process.arrivals):
         return ""  # there was nothing to be read
     return f"nothing was read from its connection for {muted_ms} ms" if muted_ms > NETWORK_MS else ""
 
@@ -102,7 +104,7 @@ def refused(claim: claims.Refused, truth: Truth, context: Context) -> str | None
     if removal is None or removal.process is None:
         return None
     since_ms, until_ms = claim.since_ms - NETWORK_MS, removal.until_ms
-    sent = [each for each in removal.process.arrivals if since_ms <= each.at_ms <= until_ms]
+    sent = [arrival for arrival in removal.process.arrivals if since_ms <= arrival.at_ms <= until_ms]
     found = [each for each in sent if each.fate is Fate.REFUSED]
     if not found:
         return "nothing of it was refused then"
@@ -110,7 +112,9 @@ def refused(claim: claims.Refused, truth: Truth, context: Context) -> str | None
         return f"no {claim.api} of it was refused"
     if found[0].at_ms - claim.since_ms > BEAT_MS:
         return f"it was refused first {found[0].at_ms - claim.since_ms} ms later"
-    is_of_one = not any(found[0].at_ms < each <= removal.until_ms for each in removal.process.disconnections)
+    is_of_one = not any(
+        found[0].at_ms < disconnection <= removal.until_ms for disconnection in removal.process.disconnections
+    )
     before = sum(each.at_ms < until_ms for each in found)
     if claim.count > len(found) or (is_of_one and claim.count < before):
         return f"{len(found)} of its requests were refused"
@@ -144,9 +148,11 @@ def came_again(claim: claims.CameAgain, truth: Truth, context: Context) -> str |
     if not process.lived_at(claim.at_ms - 2 * NETWORK_MS) and not truth.was_away(process.ended_ms, claim.at_ms):
         return "its process had ended"
     asked = [
-        each
-        for each in process.arrivals
-        if each.fate is Fate.HANDLED and each.member_id == claim.member.member_id and each.at_ms >= claim.removed_ms
+        arrival
+        for arrival in process.arrivals
+        if arrival.fate is Fate.HANDLED
+        and arrival.member_id == claim.member.member_id
+        and arrival.at_ms >= claim.removed_ms
     ]
     if not any(abs(each.at_ms - claim.at_ms) <= NETWORK_MS for each in asked):
         return "nothing of it arrived then"
@@ -207,7 +213,7 @@ def _may_be_seen_at(closed_ms: int, seen_ms: int, hidden: list[tuple[int, int]])
 
 
 def _before(process: ProcessTruth, at_ms: int) -> str:
-    return ", ".join(f"{at_ms - each} ms" for each in process.disconnections) or "none"
+    return ", ".join(f"{at_ms - disconnection} ms" for disconnection in process.disconnections) or "none"
 
 
 def connection_open(claim: claims.ConnectionOpen, truth: Truth, context: Context) -> str | None:
@@ -238,7 +244,11 @@ def back(claim: claims.Back, truth: Truth, context: Context) -> str | None:
         return None
     if old.consumer != new.consumer:
         return f"{claim.new_member.member_id} is of another client"
-    since = [each.from_ms for each in truth.all_memberships() if each.member_id == claim.new_member.member_id]
+    since = [
+        membership.from_ms
+        for membership in truth.all_memberships()
+        if membership.member_id == claim.new_member.member_id
+    ]
     if since and not any(abs(each - claim.back_ms) <= NETWORK_MS for each in since):
         return f"it is back since {since[0] - claim.back_ms} ms later"
     return _gone(claim, old, truth, context)
@@ -247,7 +257,7 @@ def back(claim: claims.Back, truth: Truth, context: Context) -> str | None:
 def _gone(claim: claims.Back, old: ProcessTruth, truth: Truth, context: Context) -> str | None:
     if claim.is_closed:
         hidden = [(each.from_ms, each.until_ms) for each in truth.away] + old.cut.all
-        if not any(_may_be_seen_at(each, claim.gone_ms, hidden) for each in old.disconnections):
+        if not any(_may_be_seen_at(disconnection, claim.gone_ms, hidden) for disconnection in old.disconnections):
             return "its connection was not closed then"
         return None
     membership = truth.removal(claim.member.member_id, context.known_ms)
@@ -263,9 +273,9 @@ def unheard_since_start(claim: claims.UnheardSinceStart, truth: Truth, context: 
     if membership is None:
         return None
     heard = [
-        each
-        for each in truth.arrivals(claim.member.member_id, claim.start_ms, membership.until_ms - INSTANT_MS)
-        if each.fate is Fate.HANDLED and each.member_id == claim.member.member_id
+        arrival
+        for arrival in truth.arrivals(claim.member.member_id, claim.start_ms, membership.until_ms - INSTANT_MS)
+        if arrival.fate is Fate.HANDLED and arrival.member_id == claim.member.member_id
     ]
     return f"{heard[0].api} of it arrived {heard[0].at_ms - claim.start_ms} ms after the start" if heard else None
 
@@ -282,7 +292,7 @@ def coordinator_away(claim: claims.CoordinatorAway, truth: Truth, context: Conte
             return None if fits else "it did not stand still then"
         case claims.AbsenceKind.STOPPED:
             stops = [each.from_ms for each in truth.away if each.kind is AwayKind.STOPPED]
-            fits = any(abs(each - claim.at_ms) <= NETWORK_MS for each in stops)
+            fits = any(abs(stop - claim.at_ms) <= NETWORK_MS for stop in stops)
             return None if fits else "it was not stopped then"
         case claims.AbsenceKind.STARTED:
             return _started(claim, truth, context)

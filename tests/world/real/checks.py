@@ -70,9 +70,9 @@ def never_rejoined(claim: course.NeverRejoined, truth: Truth, context: Context) 
 
 
 def crash_loop(claim: findings.CrashLoop, truth: Truth, context: Context) -> str | None:
-    theirs = [each for each in truth.processes if (each.client_id, each.host) == claim.client]
-    theirs = theirs or [each for each in truth.processes if (each.instance_id,) == claim.client]
-    ended = [each for each in theirs if each.ended is Ended.KILLED or each.instance_id is not None]
+    theirs = [process for process in truth.processes if (process.client_id, process.host) == claim.client]
+    theirs = theirs or [process for process in truth.processes if (process.instance_id,) == claim.client]
+    ended = [their for their in theirs if their.ended is Ended.KILLED or their.instance_id is not None]
     if len(ended) + len(truth.away) < len(claim.crashes):
         return f"{len(ended)} processes of it were killed"
     return None

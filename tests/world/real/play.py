@@ -31,15 +31,15 @@ def history_of(script: Script) -> History:
     """As much of a history of the world as checkers ask for."""
     consumers = tuple(
         ConsumerSetup(
-            "modern" if each.client.endswith("-consumer") else "java",
-            each.assignors,
-            instance_id=each.instance_id,
+            "modern" if consumer.client.endswith("-consumer") else "java",
+            consumer.assignors,
+            instance_id=consumer.instance_id,
             session_timeout_ms=SESSION_MS,
             heartbeat_ms=HEARTBEAT_MS,
             max_poll_interval_ms=MAX_POLL_MS,
-            starts=each.starts,
+            starts=consumer.starts,
         )
-        for each in script.consumers
+        for consumer in script.consumers
     )
     return History(Setup(consumers, consumer_session_ms=SESSION_MS, consumer_heartbeat_ms=HEARTBEAT_MS))
 
@@ -80,15 +80,15 @@ def played(script: Script, folder: Path) -> dict[str, object]:
                 false.append({"kind": kind, "why": contradiction.why, "claim": str(claim), **about})
     return {
         "seed": script.seed,
-        "clients": [each.client for each in script.consumers],
-        "steps": [list(each) for each in script.steps],
-        "generations": len(contexts) and max(each.generation_id for each in contexts),
+        "clients": [consumer.client for consumer in script.consumers],
+        "steps": [list(step) for step in script.steps],
+        "generations": len(contexts) and max(context.generation_id for context in contexts),
         "told": told,
         "checked": checked,
         "false": false,
         "strange": list(reports_agree(truth)),
         "begin_ms": player.begin_ms,
-        "processes": [_said(each.truth, player.begin_ms) for each in player.processes],
+        "processes": [_said(process.truth, player.begin_ms) for process in player.processes],
         "away": [[each.kind, each.from_ms - player.begin_ms, each.until_ms - player.begin_ms] for each in truth.away],
     }
 

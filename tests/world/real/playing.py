@@ -60,7 +60,7 @@ class Player:
     def __init__(self, script: Script, folder: Path, stack: ExitStack) -> None:
         self.script = script
         self.server = stack.enter_context(RunningServer(folder, SETTINGS))
-        self.drivers = {each.client: built(each.client) for each in script.consumers}
+        self.drivers = {consumer.client: built(consumer.client) for consumer in script.consumers}
         self.scene = Scene(
             self.server,
             self.drivers[script.consumers[0].client],

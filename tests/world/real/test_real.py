@@ -87,7 +87,7 @@ def test_a_member_is_of_the_process_of_its_client_that_ran_then():
 def test_a_seed_has_one_script_and_all_kinds_of_clients_occur():
     scripts = [script_of(seed) for seed in range(40)]
     assert scripts == [script_of(seed) for seed in range(40)]
-    assert {each.kind for script in scripts for each in script.consumers} == set(KINDS)
+    assert {consumer.kind for script in scripts for consumer in script.consumers} == set(KINDS)
     assert all(step.at_ms < UNTIL_MS for script in scripts for step in script.steps)
 
 

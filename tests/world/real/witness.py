@@ -17,7 +17,7 @@ LATE_MS: Final = 1_500
 def truth_of(player: Player, events: Iterable[AuditEvent]) -> Truth:
     """All that is known of a play. `events` tell who was a member under which id, and what was assigned."""
     truth = Truth()
-    truth.processes = [each.truth for each in player.processes]
+    truth.processes = [process.truth for process in player.processes]
     truth.away, truth.topic_changes = player.away, player.topic_changes
     truth.ended_ms = now()
     for event in sorted(events, key=lambda each: each.seq):
@@ -42,11 +42,11 @@ def _take(truth: Truth, event: AuditEvent) -> None:
             if event.member.member_id in truth.present:
                 truth.removed(event.member.member_id, event.time_ms)
         case schema.GroupConverted():
-            for each in event.departed:
-                if each.member.member_id in truth.present:
-                    truth.removed(each.member.member_id, each.at_ms)
+            for departed in event.departed:
+                if departed.member.member_id in truth.present:
+                    truth.removed(departed.member.member_id, departed.at_ms)
         case schema.GroupLoaded():
-            there = {each.member.member_id: each.member for each in event.members}
+            there = {member.member.member_id: member.member for member in event.members}
             for member_id in [each for each in truth.present if each not in there]:
                 truth.removed(member_id, event.time_ms)
             for member_id, member in there.items():
@@ -78,9 +78,9 @@ def _came(truth: Truth, member: schema.MemberRef, at_ms: int) -> None:
 
 
 def process_at(truth: Truth, client_id: str, at_ms: int) -> ProcessTruth | None:
-    theirs = [each for each in truth.processes if each.client_id == client_id and each.started_ms <= at_ms]
-    running = [each for each in theirs if at_ms <= each.ended_ms]
-    late = [each for each in theirs if at_ms - each.ended_ms <= LATE_MS]
+    theirs = [process for process in truth.processes if process.client_id == client_id and process.started_ms <= at_ms]
+    running = [their for their in theirs if at_ms <= their.ended_ms]
+    late = [their for their in theirs if at_ms - their.ended_ms <= LATE_MS]
     found = running or late
     return found[-1] if found else None
 
@@ -115,12 +115,15 @@ def _hold(truth: Truth, process: ProcessTruth, partition: Partition, from_ms: in
 def member_at(truth: Truth, process: ProcessTruth, at_ms: int) -> str:
     """The member id of a process at a time; the last one before, else the first."""
     theirs = sorted(
-        (each for each in truth.all_memberships() if each.process is process), key=lambda each: each.from_ms
+        (membership for membership in truth.all_memberships() if membership.process is process),
+        key=lambda each: each.from_ms,
     )
-    before = [each.member_id for each in theirs if each.from_ms <= at_ms]
-    return (before or [each.member_id for each in theirs][:1] or [""])[-1]
+    before = [their.member_id for their in theirs if their.from_ms <= at_ms]
+    return (before or [their.member_id for their in theirs][:1] or [""])[-1]
 
 
 def _name_departures(truth: Truth, process: ProcessTruth) -> None:
     """A departure is of the member that the process was then."""
-    process.departures = [each._replace(member_id=member_at(truth, process, each.at_ms)) for each in process.departures]
+    process.departures = [
+        departure._replace(member_id=member_at(truth, process, departure.at_ms)) for departure in process.departures
+    ]

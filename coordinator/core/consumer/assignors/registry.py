@@ -37,4 +37,4 @@ def result_of(steps: Generator[None, None, T]) -> T:
 UNIFORM: Final = Assignor("uniform", uniform.steps)
 RANGE: Final = Assignor("range", range.steps)
 
-ASSIGNORS: Final[Mapping[str, Assignor]] = MappingProxyType({each.name: each for each in (UNIFORM, RANGE)})
+ASSIGNORS: Final[Mapping[str, Assignor]] = MappingProxyType({assignor.name: assignor for assignor in (UNIFORM, RANGE)})

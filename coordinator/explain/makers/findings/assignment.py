@@ -50,8 +50,8 @@ def _too_many(
     No topics: all members subscribe alike, or not all is known by name, so all partitions of the group are counted.
     """
     assert latest.partitions is not None
-    subscriptions = {each: tuple(sorted(known.subscribed_topics)) for each, known in history.members.items()}
-    is_known = all(subscriptions.values()) and not any(each.unnamed_partitions for each in latest.members.values())
+    subscriptions = {member_id: tuple(sorted(known.subscribed_topics)) for member_id, known in history.members.items()}
+    is_known = all(subscriptions.values()) and not any(member.unnamed_partitions for member in latest.members.values())
     if not is_known or len(set(subscriptions.values())) == 1:
         if len(latest.members) > latest.partitions:
             yield (), idle, latest.partitions
@@ -62,7 +62,7 @@ def _too_many(
         by_topics[subscriptions.get(member.member_id, ())].append(member)
     for topics, members in islice(by_topics.items(), SUBSCRIPTIONS_MAX):
         partitions = sum(counts.get(topic, 0) for topic in topics)
-        subscribers = sum(not set(topics).isdisjoint(each) for each in subscriptions.values())
+        subscribers = sum(not set(topics).isdisjoint(subscription) for subscription in subscriptions.values())
         if topics and partitions and subscribers > partitions:
             yield topics, members, partitions
 

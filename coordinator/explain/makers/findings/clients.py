@@ -44,7 +44,7 @@ def cannot_join(facts: Facts, now_ms: int) -> Iterator[CannotJoin]:
                 refusal=last,
                 offers=tuple(_offers(history)) if error == INCONSISTENT else (),
                 is_epoch=history.group_type == CONSUMER,
-                evidence=seen(*(each.seq for each in events)),
+                evidence=seen(*(event.seq for event in events)),
             )
 
 
@@ -81,7 +81,7 @@ def too_old(facts: Facts, now_ms: int) -> Iterator[TooOld]:
                 until_ms=events[-1].time_ms,
                 client=(member.client_id, member.client_host),
                 refusal=events[-1],
-                evidence=seen(*(each.seq for each in events)),
+                evidence=seen(*(event.seq for event in events)),
             )
 
 

@@ -37,27 +37,27 @@ CRASHES: Final = 2
 
 def comes_and_goes(facts: Facts, now_ms: int) -> Iterator[ComesAndGoes]:
     for who, visits in facts.visits.items():
-        came_back = [each for each in visits if each.back_ms is not None and not each.removal.is_by_coordinator]
-        window = densest(came_back, WINDOW_MS, lambda each: each.removal.at_ms)
+        came_back = [visit for visit in visits if visit.back_ms is not None and not visit.removal.is_by_coordinator]
+        window = densest(came_back, WINDOW_MS, lambda visit: visit.removal.at_ms)
         if len(window) < FLAPS or len(window) < FLAPS * facts.most_at_once[who]:
             continue
-        if all(each.removal.is_disconnected for each in window):
+        if all(visit.removal.is_disconnected for visit in window):
             continue  # a crash loop, which says more
         yield ComesAndGoes(
             kind=Kind.FLAPPING_MEMBER,
             from_ms=window[0].removal.at_ms,
             until_ms=window[-1].removal.at_ms,
             client=who,
-            departures=tuple(Departure(each.removal.at_ms, each.removal.cause) for each in window),
-            evidence=derived(*(each.removal.seq for each in window)),
+            departures=tuple(Departure(visit.removal.at_ms, visit.removal.cause) for visit in window),
+            evidence=derived(*(visit.removal.seq for visit in window)),
         )
 
 
 def crash_loop(facts: Facts, now_ms: int) -> Iterator[CrashLoop]:
     """A client that is gone without LeaveGroup, comes back under a new member id, and is gone again."""
     for who, visits in facts.visits.items():
-        crashes = [each for each in visits if each.removal.is_disconnected and not facts.came_again(each.removal)]
-        window = densest(crashes, WINDOW_MS, lambda each: each.removal.gone_ms)
+        crashes = [visit for visit in visits if visit.removal.is_disconnected and not facts.came_again(visit.removal)]
+        window = densest(crashes, WINDOW_MS, lambda visit: visit.removal.gone_ms)
         if len(window) < CRASHES * facts.most_at_once[who] or len(window) < CRASHES:
             continue
         yield CrashLoop(
@@ -65,9 +65,9 @@ def crash_loop(facts: Facts, now_ms: int) -> Iterator[CrashLoop]:
             from_ms=window[0].removal.gone_ms,
             until_ms=window[-1].removal.at_ms,
             client=who,
-            crashes=tuple(Crash(each.removal.gone_ms, each.removal.at_ms, each.back_ms) for each in window),
-            may_be_closed=any(each.removal.may_be_closed for each in window),
-            evidence=derived(*(each.removal.seq for each in window)),
+            crashes=tuple(Crash(visit.removal.gone_ms, visit.removal.at_ms, visit.back_ms) for visit in window),
+            may_be_closed=any(visit.removal.may_be_closed for visit in window),
+            evidence=derived(*(visit.removal.seq for visit in window)),
         )
 
 
@@ -83,17 +83,17 @@ def rolling_restart(facts: Facts, now_ms: int) -> Iterator[RollingRestart]:
         and not Leaving(visit.removal).by_poll_timeout
         and not Leaving(visit.removal).is_unsubscribed
     ]
-    left.sort(key=lambda each: each.removal.at_ms)
-    window = densest(left, WINDOW_MS, lambda each: each.removal.at_ms)
-    sizes = [each.member_count or 0 for each in facts.stable]
-    visits = Counter(identity(each.removal.member) for each in window)
+    left.sort(key=lambda visit: visit.removal.at_ms)
+    window = densest(left, WINDOW_MS, lambda visit: visit.removal.at_ms)
+    sizes = [generation.member_count or 0 for generation in facts.stable]
+    visits = Counter(identity(visit.removal.member) for visit in window)
     if any(number >= FLAPS * facts.most_at_once[who] for who, number in visits.items()):
         return  # a client that comes and goes several times: that is flapping
     # A client that was restarted on another host counts once: there were no more members than that.
     members = min(sum(min(number, facts.most_at_once[who]) for who, number in visits.items()), max(sizes, default=0))
     if members < 2 or members * 2 < max(sizes, default=0):
         return
-    first, last = window[0].removal.at_ms, max(each.back_ms or 0 for each in window)
+    first, last = window[0].removal.at_ms, max(visit.back_ms or 0 for visit in window)
     if not facts.rebalances_between(first, last):
         return
     yield RollingRestart(
@@ -102,7 +102,7 @@ def rolling_restart(facts: Facts, now_ms: int) -> Iterator[RollingRestart]:
         until_ms=last,
         members=members,
         rebalances=facts.rebalances_between(first, last),
-        evidence=derived(*(each.removal.seq for each in window)),
+        evidence=derived(*(visit.removal.seq for visit in window)),
     )
 
 
@@ -110,19 +110,25 @@ def replaced(facts: Facts, now_ms: int) -> Iterator[Replaced]:
     found = rolling_deploy(facts, now_ms)
     if not found:
         return
-    first = min(min(each.came.at_ms, each.gone.gone_ms) for each in found)
-    last = max(max(each.came.at_ms, each.gone.at_ms) for each in found)
+    first = min(min(succession.came.at_ms, succession.gone.gone_ms) for succession in found)
+    last = max(max(succession.came.at_ms, succession.gone.at_ms) for succession in found)
     yield Replaced(
         kind=Kind.ROLLING_DEPLOY,
         from_ms=first,
         until_ms=last,
         successions=tuple(
-            Succession(each.came.member, each.came.at_ms, each.gone.member, each.gone.gone_ms, each.gone.at_ms)
-            for each in found
+            Succession(
+                succession.came.member,
+                succession.came.at_ms,
+                succession.gone.member,
+                succession.gone.gone_ms,
+                succession.gone.at_ms,
+            )
+            for succession in found
         ),
-        silent=sum(1 for each in found if each.gone.cause is Cause.SESSION_EXPIRED),
+        silent=sum(1 for succession in found if succession.gone.cause is Cause.SESSION_EXPIRED),
         rebalances=facts.rebalances_between(first, last),
-        evidence=derived(*(each.gone.seq for each in found)),
+        evidence=derived(*(succession.gone.seq for succession in found)),
     )
 
 
@@ -133,18 +139,18 @@ def pauses_too_long(facts: Facts, now_ms: int) -> Iterator[PausesTooLong]:
     """
     for who, visits in facts.visits.items():
         pauses = [
-            each
-            for each in visits
-            if each.removal.cause is Cause.SESSION_EXPIRED
-            and (not each.removal.is_disconnected or facts.came_again(each.removal))
-            and not each.removal.is_by_coordinator
-            and each.back_ms is not None
-            and each.removal.session_timeout_ms
+            visit
+            for visit in visits
+            if visit.removal.cause is Cause.SESSION_EXPIRED
+            and (not visit.removal.is_disconnected or facts.came_again(visit.removal))
+            and not visit.removal.is_by_coordinator
+            and visit.back_ms is not None
+            and visit.removal.session_timeout_ms
         ]
         if len(pauses) < SILENCES:
             continue
-        is_known = all(facts.came_again(each.removal) for each in pauses)
-        seqs = [each.removal.seq for each in pauses]
+        is_known = all(facts.came_again(pause.removal) for pause in pauses)
+        seqs = [pause.removal.seq for pause in pauses]
         yield PausesTooLong(
             kind=Kind.SHORT_SESSION_TIMEOUT,
             from_ms=pauses[0].removal.at_ms,
@@ -152,15 +158,15 @@ def pauses_too_long(facts: Facts, now_ms: int) -> Iterator[PausesTooLong]:
             client=who,
             pauses=tuple(
                 Pause(
-                    each.removal.at_ms,
-                    each.back_ms or 0,
-                    (each.removal.silent_ms or each.removal.session_timeout_ms or 0)
-                    + (each.back_ms or 0)
-                    - each.removal.at_ms,
+                    pause.removal.at_ms,
+                    pause.back_ms or 0,
+                    (pause.removal.silent_ms or pause.removal.session_timeout_ms or 0)
+                    + (pause.back_ms or 0)
+                    - pause.removal.at_ms,
                 )
-                for each in pauses
+                for pause in pauses
             ),
-            timeout_ms=min(each.removal.session_timeout_ms or 0 for each in pauses),
+            timeout_ms=min(pause.removal.session_timeout_ms or 0 for pause in pauses),
             is_epoch=facts.history.group_type == CONSUMER,
             evidence=derived(*seqs) if is_known else unknown(*seqs),
         )

@@ -26,7 +26,7 @@ def slow_rejoiner(facts: Facts, now_ms: int) -> Iterator[SlowRejoiner]:
         if found is not None and found[1] >= SLOW_REJOIN_MS:
             clients[identity(found[0])] = found[0]
             held[identity(found[0])].append((generation, found[1]))
-    rebalances = sum(1 for each in facts.stable if (each.member_count or 0) > 1)
+    rebalances = sum(1 for generation in facts.stable if (generation.member_count or 0) > 1)
     for who, times in held.items():
         if len(times) >= SLOW_REJOINS and len(times) * 2 > rebalances:
             yield SlowRejoiner(
@@ -34,10 +34,10 @@ def slow_rejoiner(facts: Facts, now_ms: int) -> Iterator[SlowRejoiner]:
                 from_ms=times[0][0].rebalance_started_ms or 0,
                 until_ms=times[-1][0].ended_ms or 0,
                 client=who,
-                held_up=tuple(HeldUpIn(each.generation_id, each.is_epoch, ms) for each, ms in times),
+                held_up=tuple(HeldUpIn(generation.generation_id, generation.is_epoch, ms) for generation, ms in times),
                 rebalances=rebalances,
                 joins_in_poll=all_are([clients[who]], JOIN_IN_POLL),
-                evidence=derived(*(each.first_seq for each, _ in times)),
+                evidence=derived(*(generation.first_seq for generation, _ in times)),
             )
 
 
@@ -54,18 +54,18 @@ def holds_up_others(facts: Facts, now_ms: int) -> Iterator[HoldsUpOthers]:
     for who, times in held.items():
         if len(times) < SLOW_REJOINS or len(times) * 2 <= waits:
             continue
-        took = [each for _, each in times if (each.took_ms or 0) >= SLOW_REJOIN_MS]
+        took = [revocation for _, revocation in times if (revocation.took_ms or 0) >= SLOW_REJOIN_MS]
         yield HoldsUpOthers(
             kind=Kind.HOLDS_UP_OTHERS,
             from_ms=times[0][0].rebalance_started_ms or 0,
             until_ms=times[-1][0].ended_ms or 0,
             client=who,
             waits=tuple(
-                WaitedFor(epoch.generation_id, len(each.waiting), each.waited_ms or 0, each.took_ms)
-                for epoch, each in times
+                WaitedFor(epoch.generation_id, len(revocation.waiting), revocation.waited_ms or 0, revocation.took_ms)
+                for epoch, revocation in times
             ),
             of=waits,
             is_slow=len(took) * 2 >= len(times),
             joins_in_poll=all_are([times[-1][1].member], JOIN_IN_POLL),
-            evidence=derived(*(each.first_seq for each, _ in times)),
+            evidence=derived(*(generation.first_seq for generation, _ in times)),
         )

@@ -34,24 +34,28 @@ def shared_instance_id(facts: Facts, now_ms: int) -> Iterator[SharedInstanceId]:
             for earlier, later in pairwise(replacements)
             if _taker(later) == (earlier.old_client_id, earlier.old_client_host) != _taker(earlier)
         ]
-        window = densest(taken_back, WINDOW_MS, lambda each: each.at_ms)
+        window = densest(taken_back, WINDOW_MS, lambda said: said.at_ms)
         if len(window) >= TAKEN_BACK:
             yield SharedInstanceId(
                 kind=Kind.SHARED_INSTANCE_ID,
                 from_ms=window[0].at_ms,
                 until_ms=window[-1].at_ms,
                 instance_id=instance_id,
-                takes=tuple(Take(each.at_ms, _taker(each)) for each in window),
-                evidence=derived(*(each.seq for each in window)),
+                takes=tuple(Take(replacement.at_ms, _taker(replacement)) for replacement in window),
+                evidence=derived(*(replacement.seq for replacement in window)),
             )
 
 
 def static_restarts(facts: Facts, now_ms: int) -> Iterator[StaticRestarts]:
     """The client of a static member comes back again and again, without another one that takes its instance id."""
     for instance_id, replacements in facts.replacements.items():
-        own = [each for each in replacements if (each.old_client_id or _taker(each)[0]) == _taker(each)[0]]
-        window = densest(own, WINDOW_MS, lambda each: each.at_ms)
-        hosts = {each.member.client_host for each in window}
+        own = [
+            replacement
+            for replacement in replacements
+            if (replacement.old_client_id or _taker(replacement)[0]) == _taker(replacement)[0]
+        ]
+        window = densest(own, WINDOW_MS, lambda said: said.at_ms)
+        hosts = {replacement.member.client_host for replacement in window}
         is_shared = len(hosts) > 1 and any(
             earlier.member.client_host != later.old_client_host for earlier, later in pairwise(window)
         )
@@ -63,8 +67,8 @@ def static_restarts(facts: Facts, now_ms: int) -> Iterator[StaticRestarts]:
                 until_ms=last.at_ms,
                 instance_id=instance_id,
                 client=_taker(last),
-                restarts=tuple(each.at_ms for each in window),
-                evidence=derived(*(each.seq for each in window)),
+                restarts=tuple(replacement.at_ms for replacement in window),
+                evidence=derived(*(replacement.seq for replacement in window)),
             )
 
 
@@ -76,20 +80,20 @@ def wasted_instance_id(facts: Facts, now_ms: int) -> Iterator[WastedInstanceId]:
     """A static member that leaves for good gives up what static membership is for: its place while it is restarted."""
     for who, visits in facts.visits.items():
         left = [
-            each
-            for each in visits
-            if each.removal.member.group_instance_id is not None
-            and each.removal.cause is Cause.MEMBER_LEFT
-            and each.removal.requested_by is None
-            and each.back_ms is not None
+            visit
+            for visit in visits
+            if visit.removal.member.group_instance_id is not None
+            and visit.removal.cause is Cause.MEMBER_LEFT
+            and visit.removal.requested_by is None
+            and visit.back_ms is not None
         ]
-        window = densest(left, WINDOW_MS, lambda each: each.removal.at_ms)
+        window = densest(left, WINDOW_MS, lambda visit: visit.removal.at_ms)
         if window:
             yield WastedInstanceId(
                 kind=Kind.WASTED_INSTANCE_ID,
                 from_ms=window[0].removal.at_ms,
                 until_ms=window[-1].back_ms or 0,
                 client=who,
-                leaves=tuple(Leave(each.removal.at_ms, each.back_ms or 0) for each in window),
-                evidence=derived(*(each.removal.seq for each in window)),
+                leaves=tuple(Leave(visit.removal.at_ms, visit.back_ms or 0) for visit in window),
+                evidence=derived(*(visit.removal.seq for visit in window)),
             )

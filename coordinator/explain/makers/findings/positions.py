@@ -85,14 +85,14 @@ def found_in_positions(positions: Iterable[Position], state: str, now_ms: int) -
     for found in (out_of_range(known, now_ms), deleted_unread(known, now_ms), unowned(known, state, now_ms)):
         if found is not None:
             yield found
-    waiting = waits_for_transaction([each for each in known if _is_old(each, now_ms)], now_ms)
+    waiting = waits_for_transaction([position for position in known if _is_old(position, now_ms)], now_ms)
     if waiting is not None:
         yield waiting
 
 
 def out_of_range(positions: Sequence[Position], now_ms: int) -> OutOfRange | None:
     """Those whose committed offset is beyond the end of the log."""
-    beyond = tuple(offsets_of(each) for each in positions if (each.lag or 0) < 0)
+    beyond = tuple(offsets_of(position) for position in positions if (position.lag or 0) < 0)
     if not beyond:
         return None
     return OutOfRange(kind=Kind.OUT_OF_RANGE, from_ms=now_ms, until_ms=now_ms, partitions=beyond, evidence=SEEN)
@@ -100,46 +100,50 @@ def out_of_range(positions: Sequence[Position], now_ms: int) -> OutOfRange | Non
 
 def deleted_unread(positions: Sequence[Position], now_ms: int) -> DeletedUnread | None:
     """Those whose committed offset is before the start of the log."""
-    found = [each for each in positions if each.deleted_unread]
+    found = [position for position in positions if position.deleted_unread]
     if not found:
         return None
     return DeletedUnread(
         kind=Kind.DELETED_UNREAD,
         from_ms=now_ms,
         until_ms=now_ms,
-        partitions=tuple(offsets_of(each) for each in found),
-        records=sum(each.deleted_unread for each in found),
+        partitions=tuple(offsets_of(position) for position in found),
+        records=sum(position.deleted_unread for position in found),
         evidence=SEEN,
     )
 
 
 def unowned(positions: Sequence[Position], state: str, now_ms: int) -> UnownedPartitions | None:
     """Those that nobody owns. While a group rebalances, partitions are between two owners."""
-    found = [each for each in positions if each.is_subscribed and each.member_id is None] if state == STABLE else []
+    found = (
+        [position for position in positions if position.is_subscribed and position.member_id is None]
+        if state == STABLE
+        else []
+    )
     if not found:
         return None
     return UnownedPartitions(
         kind=Kind.UNOWNED_PARTITIONS,
         from_ms=now_ms,
         until_ms=now_ms,
-        partitions=tuple(offsets_of(each) for each in found),
+        partitions=tuple(offsets_of(position) for position in found),
         of=len(positions),
-        unread=sum(max(0, each.lag or 0) for each in found),
+        unread=sum(max(0, position.lag or 0) for position in found),
         evidence=SEEN,
     )
 
 
 def waits_for_transaction(positions: Sequence[Position], now_ms: int) -> WaitsForTransaction | None:
     """Those whose readers wait for the end of a transaction."""
-    waiting = [each for each in positions if each.waits_for_transaction]
+    waiting = [position for position in positions if position.waits_for_transaction]
     if not waiting:
         return None
-    started = [each.transaction.started_ms or now_ms for each in waiting if each.transaction is not None]
+    started = [position.transaction.started_ms or now_ms for position in waiting if position.transaction is not None]
     return WaitsForTransaction(
         kind=Kind.WAITS_FOR_TRANSACTION,
         from_ms=min(started, default=now_ms),
         until_ms=now_ms,
-        waits=tuple(_waiting(each) for each in waiting),
+        waits=tuple(_waiting(position) for position in waiting),
         evidence=SEEN,
     )
 

@@ -89,13 +89,19 @@ def without_progress(
     `heard_since_ms`: while it was away, nobody could commit.
     """
     denied = tuple(denials)
-    may_stand = now_ms - heard_since_ms >= STANDS_TOLD_MS and any(_stands(each, now_ms) for each in group.partitions)
+    may_stand = now_ms - heard_since_ms >= STANDS_TOLD_MS and any(
+        _stands(partition, now_ms) for partition in group.partitions
+    )
     if not denied and not group.missing_topics and not may_stand:
         return
     members = _refs(group.members, history)
     lost = list(rights_lost(group, members, denied))
     yield from lost
-    refused = {(each.topic, member.member_id) for each in lost for member in each.members}
+    refused = {
+        (right_on_topic_lost.topic, member.member_id)
+        for right_on_topic_lost in lost
+        for member in right_on_topic_lost.members
+    }
     if may_stand:
         yield from stands_still(group, members, refused, now_ms)
     yield from topics_missing(group, members, history, now_ms)
@@ -104,14 +110,14 @@ def without_progress(
 def _refs(members: Iterable[Member], history: GroupHistory | None) -> dict[str, MemberRef]:
     """Member id → the member, as the audit knows it if that has the same client."""
     found = {}
-    for each in members:
-        ref = MemberRef(each.member_id, each.client_id, each.client_host, each.group_instance_id)
-        known = None if history is None else history.members.get(each.member_id)
+    for member in members:
+        ref = MemberRef(member.member_id, member.client_id, member.client_host, member.group_instance_id)
+        known = None if history is None else history.members.get(member.member_id)
         is_same = known is not None and (known.member.client_id, known.member.client_host) == (
-            each.client_id,
-            each.client_host,
+            member.client_id,
+            member.client_host,
         )
-        found[each.member_id] = known.member if known is not None and is_same else ref
+        found[member.member_id] = known.member if known is not None and is_same else ref
     return found
 
 
@@ -125,15 +131,15 @@ def stands_still(
     if group.state != STABLE:
         return
     by_owner: dict[str, list[Position]] = {}
-    for each in group.partitions:
-        if each.member_id is not None and each.member_id in members:
-            by_owner.setdefault(each.member_id, []).append(each)
+    for partition in group.partitions:
+        if partition.member_id is not None and partition.member_id in members:
+            by_owner.setdefault(partition.member_id, []).append(partition)
     found: dict[Goes, list[StandingPartition]] = {}
     for member_id, owned in by_owner.items():
         standing = [
-            _standing(each, members[member_id])
-            for each in owned
-            if (each.topic, member_id) not in refused and _stands(each, now_ms)
+            _standing(position, members[member_id])
+            for position in owned
+            if (position.topic, member_id) not in refused and _stands(position, now_ms)
         ]
         if standing:
             found.setdefault(_others(owned, standing), []).extend(standing)
@@ -143,7 +149,7 @@ def stands_still(
                 kind=Kind.STANDS_STILL,
                 from_ms=min(each.since_ms for each in found[others]),
                 until_ms=now_ms,
-                partitions=tuple(sorted(found[others], key=lambda each: each.since_ms)),
+                partitions=tuple(sorted(found[others], key=lambda standing: standing.since_ms)),
                 others=others,
                 evidence=DERIVED,
             )
@@ -181,9 +187,9 @@ def _standing(position: Position, owner: MemberRef) -> StandingPartition:
 def _others(owned: Sequence[Position], standing: Sequence[StandingPartition]) -> Goes:
     """What an owner's partitions do beside those that stand still."""
     since_ms = min(each.since_ms for each in standing)
-    if any((each.standing.moved_ms or 0) > since_ms for each in owned if each.standing is not None):
+    if any((position.standing.moved_ms or 0) > since_ms for position in owned if position.standing is not None):
         return Goes.ON
-    waiting = sum((each.lag or 0) > 0 for each in owned)
+    waiting = sum((position.lag or 0) > 0 for position in owned)
     return Goes.NOT if waiting == len(standing) > 1 else Goes.UNKNOWN
 
 
@@ -206,20 +212,20 @@ def rights_lost(
     group: Group, members: Mapping[str, MemberRef], denials: Iterable[Denials]
 ) -> Iterator[RightOnTopicLost]:
     """One for each principal and topic."""
-    topics = {each.member_id: each.topics for each in group.members}
+    topics = {member.member_id: member.topics for member in group.members}
     for run in denials:
         last = run[-1]
         principal, topic = last.principal, last.resource_name
-        clients = {(each.client_id, each.client_host) for each in run}
+        clients = {(denied.client_id, denied.client_host) for denied in run}
         found = [
-            each
-            for each in members.values()
-            if topic in topics[each.member_id]
-            and (each.client_id, each.client_host) in clients
-            and each.principal in ("", principal)
+            member
+            for member in members.values()
+            if topic in topics[member.member_id]
+            and (member.client_id, member.client_host) in clients
+            and member.principal in ("", principal)
         ]
-        own = {each.member_id for each in found}
-        owned = [each for each in group.partitions if each.topic == topic and each.member_id in own]
+        own = {ref.member_id for ref in found}
+        owned = [partition for partition in group.partitions if partition.topic == topic and partition.member_id in own]
         if found and not _has_moved_since(owned, last.time_ms):
             yield RightOnTopicLost(
                 kind=Kind.RIGHT_ON_TOPIC_LOST,
@@ -230,7 +236,7 @@ def rights_lost(
                 members=tuple(found),
                 api=last.api,
                 operation=last.operation,
-                requests=sum(1 + each.suppressed for each in run),
+                requests=sum(1 + denied.suppressed for denied in run),
                 partitions=len(owned),
                 is_longer=run[0].suppressed > 0,
                 evidence=SEEN,
@@ -238,7 +244,7 @@ def rights_lost(
 
 
 def _has_moved_since(positions: Iterable[Position], time_ms: int) -> bool:
-    return any((each.standing.moved_ms or 0) > time_ms for each in positions if each.standing is not None)
+    return any((position.standing.moved_ms or 0) > time_ms for position in positions if position.standing is not None)
 
 
 # ---- topics
@@ -255,7 +261,7 @@ def topics_missing(
             from_ms=now_ms if gone_ms is None else gone_ms,
             until_ms=now_ms,
             topic=topic,
-            members=tuple(members[each.member_id] for each in group.members if topic in each.topics),
+            members=tuple(members[member.member_id] for member in group.members if topic in member.topics),
             gone_ms=gone_ms,
             evidence=SEEN,
         )

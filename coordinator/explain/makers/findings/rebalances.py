@@ -20,19 +20,23 @@ def storm(facts: Facts, now_ms: int) -> Iterator[Storm]:
     history = facts.history
     started = [
         (
-            each,
-            Rebalances(each.rebalance_started_ms or 0, history.group_id, each.cause.value if each.cause else UNKNOWN),
+            generation,
+            Rebalances(
+                generation.rebalance_started_ms or 0,
+                history.group_id,
+                generation.cause.value if generation.cause else UNKNOWN,
+            ),
         )
-        for each in facts.complete
+        for generation in facts.complete
     ]
-    storms = storms_of_group(history.group_id, (each for _, each in started))
+    storms = storms_of_group(history.group_id, (rebalances for _, rebalances in started))
     if not storms:
         return
-    found = max(storms, key=lambda each: each.rebalances)
+    found = max(storms, key=lambda storm: storm.rebalances)
     of_it = [
         generation
-        for generation, each in started
-        if found.from_ms <= each.time_ms <= found.until_ms and not each.is_growth
+        for generation, rebalances in started
+        if found.from_ms <= rebalances.time_ms <= found.until_ms and not rebalances.is_growth
     ]
     yield Storm(
         kind=Kind.REBALANCE_STORM,
@@ -40,8 +44,8 @@ def storm(facts: Facts, now_ms: int) -> Iterator[Storm]:
         until_ms=found.until_ms,
         rebalances=found.rebalances,
         causes=found.causes,
-        lost_ms=sum(_within(each, found.until_ms) for each in of_it),
-        evidence=derived(*(each.first_seq for each in of_it)),
+        lost_ms=sum(_within(generation, found.until_ms) for generation in of_it),
+        evidence=derived(*(generation.first_seq for generation in of_it)),
     )
 
 
@@ -69,7 +73,7 @@ def stopped_for_nothing(facts: Facts, now_ms: int) -> Iterator[StoppedForNothing
         until_ms=last.ended_ms or 0,
         rebalances=len(idle),
         assignor=last.protocol_name,
-        partition_ms=sum(each.unowned_partition_ms or 0 for each in idle),
+        partition_ms=sum(generation.unowned_partition_ms or 0 for generation in idle),
         change=cooperative((part.member for part in last.members.values()), last.protocol_name),
-        evidence=derived(*(each.first_seq for each in idle)),
+        evidence=derived(*(generation.first_seq for generation in idle)),
     )

@@ -68,12 +68,12 @@ def questions(draw: st.DrawFn, *, is_homogeneous: bool | None = None, damaged: b
 def test_each_partition_of_a_subscribed_topic_has_one_owner_who_subscribes_to_it(assignor: Assignor, data: Any):
     members, topics, is_homogeneous = data.draw(questions() | questions(damaged=True))
     target = assignor.assign(members, topics, is_homogeneous)
-    assert target.keys() == {each.member_id for each in members}
-    subscribed = frozenset[bytes]().union(*(each.topics for each in members))
+    assert target.keys() == {member.member_id for member in members}
+    subscribed = frozenset[bytes]().union(*(member.topics for member in members))
     assert owners(target).keys() == {(topic, number) for topic in subscribed for number in range(topics[topic])}
-    for each in members:
-        assert target[each.member_id].keys() <= each.topics
-        for partitions in target[each.member_id].values():
+    for member in members:
+        assert target[member.member_id].keys() <= member.topics
+        for partitions in target[member.member_id].values():
             assert partitions and list(partitions) == sorted(partitions)
 
 
@@ -82,7 +82,7 @@ def test_each_partition_of_a_subscribed_topic_has_one_owner_who_subscribes_to_it
 def test_a_target_is_kept_while_nothing_changes(assignor: Assignor, question: Question):
     members, topics, is_homogeneous = question
     target = assignor.assign(members, topics, is_homogeneous)
-    again = [msgspec.structs.replace(each, target=target[each.member_id]) for each in members]
+    again = [msgspec.structs.replace(member, target=target[member.member_id]) for member in members]
     assert assignor.assign(again, topics, is_homogeneous) == target
 
 
@@ -91,7 +91,7 @@ def test_uniform_is_even_and_moves_no_more_than_that_needs(question: Question):
     members, topics, _ = question
     target = UNIFORM.assign(members, topics, True)
     assert max(sizes(target)) - min(sizes(target)) <= 1
-    before, after = owners({each.member_id: each.target for each in members}), owners(target)
+    before, after = owners({member.member_id: member.target for member in members}), owners(target)
     moved = sum(1 for partition, owner in before.items() if after.get(partition, owner) != owner)
     assert moved == fewest_moves(members, len(after))
 
@@ -100,7 +100,8 @@ def fewest_moves(members: Sequence[Subscriber], partitions: int) -> int:
     """What the members have above their shares, where the larger shares are those of members that have the most."""
     share, one_more = divmod(partitions, len(members))
     had = [
-        sum(len(partitions) for topic, partitions in each.target.items() if topic in each.topics) for each in members
+        sum(len(partitions) for topic, partitions in member.target.items() if topic in member.topics)
+        for member in members
     ]
     had.sort(reverse=True)
     return sum(max(0, count - share - (place < one_more)) for place, count in enumerate(had))
@@ -112,8 +113,8 @@ def test_uniform_leaves_no_partition_that_could_move_from_a_full_member_to_one_w
     target = UNIFORM.assign(members, topics, False)
     load = dict(zip(target, sizes(target), strict=True))
     for (topic, _), owner in owners(target).items():
-        for each in members:
-            assert topic not in each.topics or load[owner] - load[each.member_id] <= 1
+        for member in members:
+            assert topic not in member.topics or load[owner] - load[member.member_id] <= 1
 
 
 @given(question=questions())
@@ -121,11 +122,11 @@ def test_range_gives_each_member_a_row_of_each_topic(question: Question):
     members, topics, is_homogeneous = question
     target = RANGE.assign(members, topics, is_homogeneous)
     for topic, count in topics.items():
-        subscribers = [each for each in members if topic in each.topics]
+        subscribers = [member for member in members if topic in member.topics]
         subscribers.sort(key=lambda each: (each.instance_id is None, each.instance_id or each.member_id))
-        row = [number for each in subscribers for number in target[each.member_id].get(topic, ())]
+        row = [number for subscriber in subscribers for number in target[subscriber.member_id].get(topic, ())]
         assert row == list(range(count if subscribers else 0))
-        shares = [len(target[each.member_id].get(topic, ())) for each in subscribers]
+        shares = [len(target[subscriber.member_id].get(topic, ())) for subscriber in subscribers]
         assert shares == sorted(shares, reverse=True) and (not shares or shares[0] - shares[-1] <= 1)
 
 
@@ -144,7 +145,7 @@ def test_a_large_group_is_assigned_in_steps(assignor: Assignor, is_homogeneous: 
         for number in range(2_000)
     ]
     if is_homogeneous:
-        members = [msgspec.structs.replace(each, topics=frozenset(topics)) for each in members]
+        members = [msgspec.structs.replace(member, topics=frozenset(topics)) for member in members]
     steps = sum(1 for _ in assignor.steps(members, topics, is_homogeneous))
     assert steps >= 3
     assert sum(sizes(assignor.assign(members, topics, is_homogeneous))) == 3_000

@@ -21,18 +21,18 @@ class Vector(NamedTuple):
 
 def vectors() -> list[Vector]:
     return [
-        _vector(f"{file}/{each['assignor']}/{each['case']}", each)
+        _vector(f"{file}/{golden_vector['assignor']}/{golden_vector['case']}", golden_vector)
         for file in FILES
-        for each in golden_vectors(f"consumer-assignors/{file}.jsonl.gz")
+        for golden_vector in golden_vectors(f"consumer-assignors/{file}.jsonl.gz")
     ]
 
 
 def topic_orders() -> list[list[bytes]]:
     """The orders of topics, as Kafka's HashSet gave them."""
     return [
-        [_ids(each)[name] for name in each.get("topic_order", ())]
+        [_ids(golden_vector)[name] for name in golden_vector.get("topic_order", ())]
         for file in FILES
-        for each in golden_vectors(f"consumer-assignors/{file}.jsonl.gz")
+        for golden_vector in golden_vectors(f"consumer-assignors/{file}.jsonl.gz")
     ]
 
 
