@@ -288,7 +288,7 @@ cdef class GroupRecordScan:
             self.of_group_by_type[record_type if record_type < TYPES else TYPES - 1] += 1
         if record_type <= COMMIT_TYPE_MAX:
             if self.prefix is not None:
-                self.take_commit(record, transaction)
+                self.collect_commit(record, transaction)
             elif self.table is not None:
                 self.table.add_commit(record.key + GROUP_ID, group_size, record.value == NULL, record.timestamp_ms)
             return 0
@@ -299,7 +299,7 @@ cdef class GroupRecordScan:
         found.append(record_of(record))
         return 0
 
-    cdef int take_commit(self, const Found *record, _Open transaction) except -1:
+    cdef int collect_commit(self, const Found *record, _Open transaction) except -1:
         """Of the one group that is wanted."""
         cdef CommitCounts counts = self.commits if transaction is None else transaction.counts
         cdef dict offsets

@@ -40,7 +40,7 @@ class InheritedSockets:
                     f"write FileDescriptorName= with one of {', '.join(listeners)} in its socket unit"
                 )
 
-    def take(self, address: Address) -> socket.socket | None:
+    def claim(self, address: Address) -> socket.socket | None:
         """The socket of a listener, which is owned by the caller from now on; None if it has to bind its own.
 
         Raises:

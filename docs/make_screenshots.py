@@ -152,7 +152,7 @@ def take_pictures(url: str) -> None:
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=list(FLAGS))
         for name, address, scheme in views:
-            picture = take_picture(browser, f"{url}?still{address}", *SIZES[name], scheme)
+            picture = save_picture(browser, f"{url}?still{address}", *SIZES[name], scheme)
             if len(picture) > BYTES_MAX:
                 sys.exit(f"{name}.png would have {len(picture):,} bytes, more than {BYTES_MAX:,}")
             (IMAGES / f"{name}.png").write_bytes(picture)
@@ -160,7 +160,7 @@ def take_pictures(url: str) -> None:
         browser.close()
 
 
-def take_picture(browser: Browser, address: str, width: int, height: int, scheme: Any) -> bytes:
+def save_picture(browser: Browser, address: str, width: int, height: int, scheme: Any) -> bytes:
     size: Any = {"width": width, "height": height}
     page = browser.new_page(viewport=size, color_scheme=scheme, timezone_id="UTC")
     page.goto(address)

@@ -116,7 +116,7 @@ def _play(clients: Sequence[str], targets: Sequence[str], wanted: Sequence[tuple
         print(f"left out: {name}: {why}")
     for target_name in targets:
         try:
-            run(matrix, target_name, wanted, _tell, players)
+            run(matrix, target_name, wanted, _report, players)
         except KafkaMissing as missing:
             print(f"left out: Apache Kafka: {missing}")
     return matrix
@@ -133,7 +133,7 @@ def _keep(matrix: Matrix, with_page: bool) -> None:
         ON_KAFKA.write_bytes(msgspec.json.format(msgspec.json.encode(on_kafka(known)), indent=1) + b"\n")
 
 
-def _tell(play: Play, result: Result, number: int, count: int) -> None:
+def _report(play: Play, result: Result, number: int, count: int) -> None:
     what = f"[{number}/{count}] {play.target}: {play.client}, {SCENARIOS[play.scenario].title}"
     more = f": {result.message}" if result.message else f"; told: {'; '.join(result.told)}" if result.told else ""
     print(f"{what}: {result.outcome} in {result.seconds:.1f} s{more}", flush=True)

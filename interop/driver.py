@@ -141,7 +141,7 @@ class Member:
     def _failed_to_leave(self) -> bool:
         return any(event["during"] == "leave" for event in self.of_kind("failed"))
 
-    def take_in(self, event: Event) -> None:
+    def apply(self, event: Event) -> None:
         pairs = {(topic, index) for topic, indexes in event.get("partitions", {}).items() for index in indexes}
         if event["event"] == "assigned":
             self.owned |= pairs
@@ -334,7 +334,7 @@ class Driver:
 
     def _take_in(self, event: Event | None) -> None:
         if event is not None and event.get("member") in self.members:
-            self.members[event["member"]].take_in(event)
+            self.members[event["member"]].apply(event)
 
     def _last_events(self) -> list[Event]:
         return [event for member in self.members.values() for event in member.events[-3:]]

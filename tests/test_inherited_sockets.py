@@ -34,17 +34,17 @@ def test_a_socket_is_taken_once_by_the_listener_of_its_name(descriptor, monkeypa
     inherited = inherited_sockets(environment)
     assert environment == {}
     assert not os.get_inheritable(descriptor)
-    assert inherited.take(Address("SSL", "127.0.0.1", 0)) is None
-    taken = inherited.take(Address("PLAINTEXT", "127.0.0.1", 0))
+    assert inherited.claim(Address("SSL", "127.0.0.1", 0)) is None
+    taken = inherited.claim(Address("PLAINTEXT", "127.0.0.1", 0))
     assert taken is not None and taken.fileno() == descriptor
-    assert inherited.take(Address("PLAINTEXT", "127.0.0.1", 0)) is None
+    assert inherited.claim(Address("PLAINTEXT", "127.0.0.1", 0)) is None
     taken.close()
 
 
 def test_another_port_than_that_of_the_listener_is_refused(descriptor, monkeypatch):
     monkeypatch.setattr(module, "FIRST_DESCRIPTOR", descriptor)
     with pytest.raises(ConfigError, match="and its listener 1: write the same port in both"):
-        inherited_sockets(said("PLAINTEXT")).take(Address("PLAINTEXT", "127.0.0.1", 1))
+        inherited_sockets(said("PLAINTEXT")).claim(Address("PLAINTEXT", "127.0.0.1", 1))
 
 
 def test_sockets_for_another_process_are_left_alone(descriptor, monkeypatch):

@@ -54,7 +54,7 @@ class AdminPort:
         self._are_probes_open = config[ADMIN_PROBES_OPEN]
         self._allowed_hosts = parse_names(config[ADMIN_ALLOWED_HOSTS])
         address = parse_address(config[ADMIN_LISTENER])._replace(name=ADMIN_NAME)
-        self._socket = inherited.take(address) or bind(address)
+        self._socket = inherited.claim(address) or bind(address)
         host, port = self._socket.getsockname()[:2]
         self.address = f"[{host}]:{port}" if self._socket.family is socket.AF_INET6 else f"{host}:{port}"
         """HOST:PORT, as bound."""

@@ -164,7 +164,7 @@ class LogFlusher:
         if not self.is_durable_only:
             self._flush(log, only_rolled=True)
 
-    def flush_wanted(self, log: PartitionLog, after_ms: int) -> None:
+    def flush_requested(self, log: PartitionLog, after_ms: int) -> None:
         """Records of a log have to be flushed (`flush.messages`, `flush.ms`), in so many ms."""
         if after_ms <= 0:
             self._flush(log)

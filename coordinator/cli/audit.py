@@ -115,8 +115,8 @@ def _print(record: AuditRecord, at: Clock, as_json: bool) -> None:
     """
     if record.is_of_watcher:
         return
-    is_told_once = record.partition == 0 or isinstance(record.coordinator_event, GroupHeldByCluster)
-    if record.record[0] is not None or is_told_once:
+    is_reported_once = record.partition == 0 or isinstance(record.coordinator_event, GroupHeldByCluster)
+    if record.record[0] is not None or is_reported_once:
         click.echo(_line(record, at, as_json))
 
 

@@ -30,7 +30,7 @@ class PageTls:
             Slices(loop.call_soon),
             now_ms,
             limits=ConnectionLimits(defaults, self._scheduler),
-            on_rejected=_untold,
+            on_rejected=_unreported,
         )
 
     def connection(self, **options: Any) -> asyncio.Protocol:
@@ -43,7 +43,7 @@ class PageTls:
         self._scheduler.stop()
 
 
-def _untold(address: str, reason: str) -> None:
+def _unreported(address: str, reason: str) -> None:
     """The page has no log."""
 
 

@@ -36,7 +36,7 @@ def command(parent: Path, bootstrap: str | None, dashboard: bool) -> None:
 
     from coordinator.demo.harness import Harness, ScenarioFailed
     from coordinator.demo.scenario import GROUP, TOPIC, run_scenario, start_server
-    from coordinator.demo.stories import keep_rebalancing, start_page, take_picture
+    from coordinator.demo.stories import keep_rebalancing, save_picture, start_page
 
     # The demo must stop its processes also after SIGTERM, and after SIGINT in the background, where a shell ignores it.
     for number in (signal.SIGINT, signal.SIGTERM):
@@ -51,7 +51,7 @@ def command(parent: Path, bootstrap: str | None, dashboard: bool) -> None:
             server = bootstrap or start_server(harness, console, folder)
             run_scenario(harness, server, console, folder)
             url = start_page(harness, server, folder)
-            picture = take_picture(url, GROUP, folder / "dashboard.png")
+            picture = save_picture(url, GROUP, folder / "dashboard.png")
             console.print(f"Picture of the page: {picture}", soft_wrap=True, highlight=False)
             if dashboard:
                 console.print(f"The page: {url} (Ctrl-C ends it, the consumers and the server)", highlight=False)

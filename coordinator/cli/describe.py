@@ -31,8 +31,8 @@ from coordinator.client.bootstrap import Bootstrap
 from coordinator.client.group_description import AGES_MAX, DescribedGroup, PartitionLag, describe_group, list_groups
 from coordinator.client.group_members import DescribedMember
 from coordinator.client.hidden_offsets import hidden_topics
+from coordinator.client.recent_server_events import Lately, recent_server_events
 from coordinator.client.returned_members import with_newest_clients
-from coordinator.client.told_lately import Lately, told_lately
 from coordinator.explain.makers.findings.progress import go_on
 from coordinator.explain.positions import notes
 from coordinator.explain.sentences.described import returned
@@ -99,7 +99,7 @@ def describe_command(group_id: str, source: Source, utc: bool, as_json: bool) ->
         for line in _came_back(group, clock(utc)):
             click.echo(paragraph(f"! {line}", "  ", ""))
         now_ms = _now_ms()
-        lately = told_lately(bootstrap) if group.members else Lately()
+        lately = recent_server_events(bootstrap) if group.members else Lately()
         for note in notes(group, now_ms, clock(utc), go_on(lately.denials, now_ms), lately.heard_since_ms):
             click.echo(paragraph(f"! {note}", "  ", ""))
 

@@ -28,7 +28,7 @@ from coordinator.log.partition.read_only import ReadOnlyFileSystem
 from coordinator.log.recovery.damage import Damage, offsets_between, scan
 from coordinator.log.recovery.last_stop import CLEAN_SHUTDOWN
 from coordinator.log.recovery.repair import Repaired, rebuild, remove_indexes, repair_log, wrong_indexes
-from coordinator.log.recovery.verify import KnownTopic, Problem, Totals, Verifier, log_bytes, stored_partitions
+from coordinator.log.recovery.verify import Problem, TopicOfMetadata, Totals, Verifier, log_bytes, stored_partitions
 from coordinator.log.segments.files import base_offsets as base_offsets_of
 from coordinator.log.segments.segment import Segment
 from coordinator.logger import lines_of_this_thread_to
@@ -188,7 +188,7 @@ def _check_is_data_folder(folder: Path) -> None:
         raise click.ClickException(f"{folder} is no data folder: it has no {META_PROPERTIES}")
 
 
-def _topics(fs: ReadOnlyFileSystem, folder: Path) -> tuple[Mapping[str, KnownTopic] | None, Problem | None]:
+def _topics(fs: ReadOnlyFileSystem, folder: Path) -> tuple[Mapping[str, TopicOfMetadata] | None, Problem | None]:
     """The topics of the metadata log. None if it is damaged; with a reason if its records cannot be understood."""
     path = folder / folder_name(METADATA_LOG, 0)
     if not path.is_dir():
@@ -203,7 +203,7 @@ def _topics(fs: ReadOnlyFileSystem, folder: Path) -> tuple[Mapping[str, KnownTop
     except (MalformedMessage, ValueError, KeyError) as problem:
         return None, Problem(path, f"a record cannot be understood: {problem}")
     return {
-        name: KnownTopic(topic.topic_id, topic.partitions, "compact" in topic.configs.get("cleanup.policy", ""))
+        name: TopicOfMetadata(topic.topic_id, topic.partitions, "compact" in topic.configs.get("cleanup.policy", ""))
         for name, topic in image.topics.items()
     }, None
 

@@ -34,7 +34,7 @@ class LogWriter:
         if style == "text" and file.isatty():
             self._text = coloured_style()
         self._lines: SimpleQueue[Line | None] = SimpleQueue()
-        self._takes_lines = True
+        self._accepts_lines = True
         self._dropped = 0
         self.lines_dropped = 0
         """Since the start; `_dropped` are those that the log does not report yet."""
@@ -49,7 +49,7 @@ class LogWriter:
         """Queue the line, or count it as dropped."""
         if LEVELS[level] < self._least:
             return
-        if not self._takes_lines or self._lines.qsize() >= LINES_QUEUED_MAX:
+        if not self._accepts_lines or self._lines.qsize() >= LINES_QUEUED_MAX:
             self._dropped += 1
             self.lines_dropped += 1
             return
@@ -71,7 +71,7 @@ class LogWriter:
                 self._stopping.wait(PAUSE_SECONDS)
         except (OSError, ValueError):
             # stderr is closed or has no reader, so the error cannot be reported anywhere.
-            self._takes_lines = False
+            self._accepts_lines = False
 
     def _write(self, lines: list[Line | None]) -> bool:
         """Write these lines and some that follow; false after the last one."""

@@ -161,6 +161,6 @@ def evidence_of(history: ObservedHistory, generation: Generation) -> dict[str, A
 def _statement(history: ObservedHistory, claim: Claim) -> dict[str, Any]:
     return {
         "claim": msgspec.to_builtins(claim),
-        "known": str(history.known_of(claim)),
+        "known": str(history.certainty_of(claim)),
         "places": msgspec.to_builtins(history.places_of(claim)),
     }

@@ -27,7 +27,7 @@ Command = Callable[..., Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class ReadHistory:
     """The history of a group, and until when it is known (wall-clock ms).
 
     `notes`: what could not be read of another Kafka; `unknown`: what that keeps from being known; `present`: how the
@@ -54,7 +54,7 @@ class Source:
     tables: Path | None = None
     logs: LogOptions = field(default_factory=LogOptions)
 
-    def read(self, group_id: str) -> Told:
+    def read(self, group_id: str) -> ReadHistory:
         """All that is known of a group.
 
         Raises:
@@ -63,18 +63,18 @@ class Source:
         """
         if self.tables is not None:
             history = _folded(group_id, self._table_records(group_id, with_coordinator=True))
-            return Told(history, history.last_ms or 0)
+            return ReadHistory(history, history.last_ms or 0)
         if self.bootstrap is not None and not self.logs.any_paths:
             try:
                 with AuditTopic(self.bootstrap) as topic:
                     history = _folded(group_id, topic.events_about(group_id))
                     is_watched = isinstance(history, ObservedHistory)
-                    return Told(history, time.time_ns() // 1_000_000, _notes_of(history), is_watched=is_watched)
+                    return ReadHistory(history, time.time_ns() // 1_000_000, _notes_of(history), is_watched=is_watched)
             except NoAuditTopic:
                 pass  # a Kafka that others run
         with bars() as progress:
             seen = observe_group(group_id, self.bootstrap, self.logs, progress)
-        return Told(seen.history, seen.until_ms, seen.notes, seen.unknown, seen.present)
+        return ReadHistory(seen.history, seen.until_ms, seen.notes, seen.unknown, seen.present)
 
     def tail(self, count: int, group_id: str | None) -> list[AuditRecord]:
         """The last records of the tables.

@@ -10,7 +10,7 @@ import click
 import msgspec
 
 from coordinator.cli.observed import evidence_lines, evidence_of, present_lines
-from coordinator.cli.source import Source, Told, source_options
+from coordinator.cli.source import ReadHistory, Source, source_options
 from coordinator.cli.terminal import (
     UTC_OPTION,
     Clock,
@@ -25,7 +25,7 @@ from coordinator.cli.terminal import (
 from coordinator.client.bootstrap import Bootstrap
 from coordinator.client.group_description import NoSuchGroup, describe_group
 from coordinator.client.hidden_offsets import hidden_topics, why_hidden
-from coordinator.client.told_lately import Lately, told_lately
+from coordinator.client.recent_server_events import Lately, recent_server_events
 from coordinator.client.wire import ClientError
 from coordinator.dashboard.links import page_url
 from coordinator.explain import workers
@@ -98,34 +98,34 @@ def command(
     With --tables and with logs alone, --last counts back from the group's last event.
     """
     with one_line_errors():
-        told_of_group = source.read(group_id)
-        history, now_ms = told_of_group.history, told_of_group.until_ms
+        history_of_group = source.read(group_id)
+        history, now_ms = history_of_group.history, history_of_group.until_ms
         at = clock(utc)
         generation = _chosen(history, generation_id)
         recent = _recent(history, now_ms, last_ms)
         story = None if generation is None or last_ms is not None else story_of(history, generation, at)
         found, hidden = findings(history, now_ms, at), list[str]()
-        if source.tables is None and source.bootstrap is not None and not told_of_group.is_watched:
+        if source.tables is None and source.bootstrap is not None and not history_of_group.is_watched:
             of_offsets, hidden = _of_offsets(source.bootstrap, history, now_ms, at)
             found += of_offsets
         page = _page(dashboard, group_id, None if story is None else story.generation_id)
         if as_json:
-            document = _document(history, recent, story, found) | {"not_looked_at": hidden + told_of_group.notes}
-            if told_of_group.present is not None:
-                document["present"] = msgspec.to_builtins(told_of_group.present, enc_hook=asdict)
+            document = _document(history, recent, story, found) | {"not_looked_at": hidden + history_of_group.notes}
+            if history_of_group.present is not None:
+                document["present"] = msgspec.to_builtins(history_of_group.present, enc_hook=asdict)
             print_json(document | ({} if page is None else {"page": page}))
             return
         told = None if story is None else list(story_lines(story) if in_full else story_in_short(story))
-        for line in head_notes(told_of_group):
+        for line in head_notes(history_of_group):
             click.echo(line)
-        if told_of_group.present is not None and history.last_seq < 0:
-            screen = present_lines(told_of_group.present)
+        if history_of_group.present is not None and history.last_seq < 0:
+            screen = present_lines(history_of_group.present)
         else:
             screen = _screen(history, generation, told, recent if last_ms is not None else None, found, at)
         for line in screen:
             click.echo(line)
-        if told_of_group.unknown:
-            click.echo(f"\n{paragraph(told_of_group.unknown)}")
+        if history_of_group.unknown:
+            click.echo(f"\n{paragraph(history_of_group.unknown)}")
         for topic in hidden:
             click.echo(f"\n{paragraph(f'{topic}.')}")
         if page is not None:
@@ -140,7 +140,7 @@ def _of_offsets(bootstrap: Bootstrap, history: GroupHistory, now_ms: int, at: Cl
         return [], []
     except ClientError as problem:
         return [], [why_hidden(problem, history.group_id)]
-    lately = told_lately(bootstrap) if described.members else Lately()
+    lately = recent_server_events(bootstrap) if described.members else Lately()
     denials = go_on(lately.denials, now_ms)
     found = position_findings(described, now_ms, at, history, denials, lately.heard_since_ms)
     return found, list(hidden_topics(described.hidden_topics))
@@ -224,7 +224,7 @@ def generation_json(history: GroupHistory, generation: Generation) -> dict[str, 
     return row | evidence_of(history, generation) if isinstance(history, ObservedHistory) else row
 
 
-def head_notes(told: Told) -> Iterator[str]:
+def head_notes(told: ReadHistory) -> Iterator[str]:
     """What could not be read of another Kafka, before what was."""
     for note in told.notes:
         yield paragraph(f"! {printable(note)}", "  ", "")
@@ -346,9 +346,9 @@ def _summed_up(history: GroupHistory, recent: list[Generation], at: Clock) -> It
     causes = Counter(
         generation.cause.value.replace("_", " ") if generation.cause else "unknown" for generation in recent
     )
-    told_causes = ", ".join(f"{count} × {name}" for name, count in causes.most_common(CAUSES_SHOWN))
+    reported_causes = ", ".join(f"{count} × {name}" for name, count in causes.most_common(CAUSES_SHOWN))
     spent = sum(generation.rebalance_ms or 0 for generation in recent)
-    yield paragraph(f"{counted(len(recent), 'rebalance')} ({told_causes}), {duration(spent)} in rebalances")
+    yield paragraph(f"{counted(len(recent), 'rebalance')} ({reported_causes}), {duration(spent)} in rebalances")
     yield ""
     yield from generations_lines(history, recent[-GENERATIONS_SHOWN:], at)
     if len(recent) > GENERATIONS_SHOWN:

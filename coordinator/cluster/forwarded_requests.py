@@ -30,7 +30,7 @@ from coordinator.cluster.relay.responses import (
     unsupported_api_versions,
 )
 from coordinator.cluster.rights.clients import ClientOfCluster
-from coordinator.cluster.rights.rights import KnownRights
+from coordinator.cluster.rights.rights import CachedRights
 from coordinator.front.api_versions import has_valid_software, software_of
 from coordinator.front.connection import Connection
 from coordinator.front.dispatch import ServedApi
@@ -93,7 +93,7 @@ class ForwardedRequests:
         *,
         listed_id: int,
         before_request: Callable[[], None],
-        rights: KnownRights,
+        rights: CachedRights,
     ) -> None:
         """`before_request` is called before each request is handled. `listed_id` is the id by which clients know this
         node. `served` are the APIs that are answered here."""

@@ -19,7 +19,7 @@ from coordinator.cluster.relay.relayed_connection import RelayParts
 from coordinator.cluster.relay.upstream_connection import UpstreamConnection
 from coordinator.cluster.relay.upstreams import Upstreams
 from coordinator.cluster.requirements import CLUSTER_REQUIREMENTS
-from coordinator.cluster.rights.rights import ClusterRights, KnownRights, RightsQuestions
+from coordinator.cluster.rights.rights import CachedRights, ClusterRights, RightsQuestions
 from coordinator.config.cluster_keys import CLUSTER_BROKER_PORT_BASE, CLUSTER_NODE_ID_BASE
 from coordinator.config.network_keys import MAX_CONNECTION_CREATION_RATE, SOCKET_REQUEST_MAX_BYTES
 from coordinator.config.sasl_keys import CONNECTION_AUTHENTICATION_MAX_MS, SASL_SERVER_MAX_RECEIVE_SIZE
@@ -90,7 +90,7 @@ def client_upstreams(parts: FrontParts) -> ClientUpstreams:
     return ClientUpstreams(new_upstream)
 
 
-def front_home(parts: FrontParts, listener: Listener, rights: KnownRights, terms: LoginTerms | None) -> FrontHome:
+def front_home(parts: FrontParts, listener: Listener, rights: CachedRights, terms: LoginTerms | None) -> FrontHome:
     """What is answered here is about groups; all else is passed on. `terms` are those of logins, if there are any."""
     config, loop, sessions = parts.config, parts.loop, parts.groups.sessions
     upstreams = client_upstreams(parts)
@@ -115,7 +115,7 @@ def front_home(parts: FrontParts, listener: Listener, rights: KnownRights, terms
     def logins(dispatcher: RequestDispatcher) -> ListenerLogins | None:
         return None if terms is None else forwarded_logins(listener.name, forwarded, terms, loop.now_ms, dispatcher)
 
-    rights.on_change(sessions.take_back_authorizations)
+    rights.on_change(sessions.revoke_authorizations)
     return FrontHome(
         listeners=[listener],
         served=[without_login(listener)],

@@ -147,7 +147,7 @@ class HeldGroups:
     async def _found(self, group_id: str, found: DescribedGroup) -> None:
         noted = self._noted(self._coordinator.shard_of(group_id)).get(group_id)
         if found.has_members:
-            await self._tell(group_id, found, noted)
+            await self._report(group_id, found, noted)
         elif noted is None:
             self._told.pop(group_id, None)
         elif group_id in self._told and self._told[group_id] is None:
@@ -159,7 +159,7 @@ class HeldGroups:
             logger.info("group has no members at the cluster any more", group=group_id)
             report_held(self._coordinator, self._event(group_id, found, noted))
 
-    async def _tell(self, group_id: str, found: DescribedGroup, noted: Since | None) -> None:
+    async def _report(self, group_id: str, found: DescribedGroup, noted: Since | None) -> None:
         since = noted or Since(since_ms=self._wall_ms())
         event = self._event(group_id, found, since)
         told = _digest(found, event.is_owned)

@@ -28,7 +28,7 @@ from coordinator.cluster.parts import ClusterHome, ClusterLinks, group_home, mak
 from coordinator.cluster.peers import Peers, peer_client_id
 from coordinator.cluster.relay.broker_listeners import BrokerListeners, BrokerPortError
 from coordinator.cluster.relay.upstreams import Upstreams
-from coordinator.cluster.rights.rights import KnownRights
+from coordinator.cluster.rights.rights import CachedRights
 from coordinator.cluster.security import check_connections_of_clients, node_security, nodes_secret
 from coordinator.cluster.sentinels.sentinels import Sentinels
 from coordinator.config import cluster_keys as keys
@@ -93,7 +93,7 @@ class ClusterNode:
         self._append_times: TimeHistogram | None = None
         self._renewing: asyncio.Task[None] | None = None
         self._is_started = False
-        self._rights = KnownRights()
+        self._rights = CachedRights()
         self._listener = node_listener(config)
         self._security = node_security(config, self._listener.security_protocol)
         endpoint = self._listener.endpoint_at(self._listener.address.port)

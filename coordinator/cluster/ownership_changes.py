@@ -26,7 +26,7 @@ from coordinator.runtime.interfaces import StoreError
 from coordinator.runtime.reply_to import ReplyTo
 from coordinator.runtime.shard import Shard
 
-GROUPS_TOLD_MAX: Final = 1_000
+GROUPS_REPORTED_MAX: Final = 1_000
 GROUPS_AT_ONCE: Final = 1_000
 """Groups that are looked at before other requests have a turn."""
 
@@ -69,7 +69,7 @@ class OwnershipChanges:
                 groups = [group if owned(group.group_id) else _elsewhere(group) for group in groups]
         except BrokerError as problem:
             return _failed(name, ErrorCode.COORDINATOR_NOT_AVAILABLE, str(problem))
-        return GroupOwnerResult(name=name, groups=groups[:GROUPS_TOLD_MAX])
+        return GroupOwnerResult(name=name, groups=groups[:GROUPS_REPORTED_MAX])
 
     async def change(self, by: str, name: str, is_adopted: bool) -> GroupOwnerResult:
         """Write the rule, then adopt the groups that nobody is in, or give back those that nobody is in here."""
@@ -89,7 +89,7 @@ class OwnershipChanges:
             result.error_code, result.error_message = ErrorCode.COORDINATOR_NOT_AVAILABLE, str(problem)
             return result
         held = [group for group in groups if group.members]
-        result.groups = groups[:GROUPS_TOLD_MAX]
+        result.groups = groups[:GROUPS_REPORTED_MAX]
         if held:
             where = "at the cluster" if is_adopted else "at the nodes"
             result.error_code = ErrorCode.NON_EMPTY_GROUP

@@ -33,7 +33,7 @@ from coordinator.explain.generation import Generation
 from coordinator.explain.history import GroupHistory
 
 STATIC: Final = Path(__file__).parent / "static"
-TELL_EVERY_SECONDS: Final = 0.25
+REPORT_EVERY_SECONDS: Final = 0.25
 """Changes that follow each other within this time are told together."""
 KEEP_ALIVE_SECONDS: Final = 15
 CHANGED_NAMED_MAX: Final = 200
@@ -184,7 +184,7 @@ class Routes:
 
 
 async def changes(board: Board, is_disconnected: Callable[[], Awaitable[bool]]) -> AsyncGenerator[bytes]:
-    """Server-sent events: the groups that changed and how much has been read, at most every `TELL_EVERY_SECONDS`."""
+    """Server-sent events: the groups that changed and how much has been read, at most every `REPORT_EVERY_SECONDS`."""
     changed: set[str] = set()
     has_changed = asyncio.Event()
 
@@ -201,7 +201,7 @@ async def changes(board: Board, is_disconnected: Callable[[], Awaitable[bool]]) 
             except TimeoutError:
                 yield b": still here\n\n"
                 continue
-            await asyncio.sleep(TELL_EVERY_SECONDS)
+            await asyncio.sleep(REPORT_EVERY_SECONDS)
             has_changed.clear()
             told, changed = changed, set()
             yield _message(board, told)

@@ -11,7 +11,7 @@ from coordinator.audit.schema import GroupHeldByCluster
 from coordinator.client.audit_topic import AuditRecord, AuditTopic, NoAuditTopic, Offsets
 from coordinator.client.bootstrap import Server
 from coordinator.client.cluster import EARLIEST, LATEST
-from coordinator.client.told_lately import is_of_topic
+from coordinator.client.recent_server_events import is_of_topic
 from coordinator.client.wire import ClientError
 from coordinator.dashboard.board import Board, BoardEvent
 from coordinator.logger import logger

@@ -32,7 +32,8 @@ class MemberNames:
         bases = {member.member_id: _base(member) for member in members}
         count = Counter(bases.values())
         self._names = {
-            member_id: base if count[base] == 1 else _told_apart(base, member_id) for member_id, base in bases.items()
+            member_id: base if count[base] == 1 else _distinguished(base, member_id)
+            for member_id, base in bases.items()
         }
 
     @classmethod
@@ -52,7 +53,7 @@ def _base(member: Named) -> str:
     return member.group_instance_id or member.client_id or member.member_id
 
 
-def _told_apart(base: str, member_id: str) -> str:
+def _distinguished(base: str, member_id: str) -> str:
     """As the sentences about a group write it (`rdkafka-7f3a2b1c`)."""
     found = _UUID.search(member_id)
     return f"{base}-{found[1] if found else member_id[-ID_CHARACTERS:]}"

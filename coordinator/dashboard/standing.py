@@ -28,14 +28,14 @@ class StandingOffsets:
 
     def __init__(self) -> None:
         self._seen: dict[Key, _Seen] = {}
-        self._known_groups: set[str] = set()
+        self._sampled_groups: set[str] = set()
         """Those of the sample before. What is new in one of them was otherwise before."""
         self._sampled_ms = 0
 
     def apply(self, groups: list[DescribedGroup], time_ms: int, moved_ms: dict[Key, int]) -> None:
         """Take a sample, and tell each partition since when it stands. `moved_ms`: the moves that were seen so far."""
         if time_ms - self._sampled_ms > GAP_MS:
-            self._seen, self._known_groups = {}, set()
+            self._seen, self._sampled_groups = {}, set()
         self._sampled_ms = time_ms
         seen: dict[Key, _Seen] = {}
         for group in groups:
@@ -50,7 +50,7 @@ class StandingOffsets:
                 elif moved is not None:
                     partition.standing = Standing(time_ms, is_longer=False, moved_ms=moved)
         self._seen = seen
-        self._known_groups = {group.group_id for group in groups}
+        self._sampled_groups = {group.group_id for group in groups}
 
     def _next(self, key: Key, state: str, partition: PartitionLag, time_ms: int) -> _Seen | None:
         offset, owner = partition.committed_offset, partition.member_id
@@ -58,6 +58,6 @@ class StandingOffsets:
             return None
         before = self._seen.get(key)
         if before is None:
-            return _Seen(offset, owner, time_ms, key[0] not in self._known_groups)
+            return _Seen(offset, owner, time_ms, key[0] not in self._sampled_groups)
         is_same = (before.offset, before.owner) == (offset, owner)
         return before if is_same else _Seen(offset, owner, time_ms, is_longer=False)

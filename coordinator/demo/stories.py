@@ -56,7 +56,7 @@ def start_page(harness: Harness, bootstrap: str, folder: Path) -> str:
     return str(json.loads(ready.read_text())["url"])
 
 
-def take_picture(url: str, group_id: str, target: Path) -> str:
+def save_picture(url: str, group_id: str, target: Path) -> str:
     """Save a picture of the group's page; return what came of it, in one line."""
     browser = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
     if browser is None:

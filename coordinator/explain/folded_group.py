@@ -95,7 +95,7 @@ class FoldedGroup:
         """Who was in the group at the cluster, if nodes in front of a cluster are to coordinate it."""
         self.denials: deque[schema.AuthorizationDenied] = deque(maxlen=NOTES_KEPT)
         """Requests for this group that the authorizer refused."""
-        self.is_taken_in = False
+        self.is_folded = False
         """Whether a node coordinates the group by now, so that the last of `held` is over unless both do."""
         self.removals: deque[schema.GroupRemoved] = deque(maxlen=NOTES_KEPT)
         self.resets: deque[schema.OffsetsReset] = deque(maxlen=NOTES_KEPT)
@@ -138,7 +138,7 @@ class FoldedGroup:
     def held_by_cluster(self) -> schema.GroupHeldByCluster | None:
         """Who is in the group at the cluster now, though nodes in front of the cluster are to coordinate it."""
         last = self.held[-1] if self.held else None
-        if last is None or not last.member_count or (self.is_taken_in and not last.is_owned):
+        if last is None or not last.member_count or (self.is_folded and not last.is_owned):
             return None
         return last
 

@@ -18,7 +18,7 @@ from coordinator.audit.schema import (
 )
 from coordinator.core.causes import Cause
 from coordinator.explain.changes import CAME_TOO_LATE, Changes, Removal, Replacement
-from coordinator.explain.owners import Absence, Taken, is_cooperative
+from coordinator.explain.owners import Absence, OwnershipChange, is_cooperative
 from coordinator.explain.protocols.protocol import Protocol
 from coordinator.explain.protocols.table import PROTOCOLS, protocol_of
 from coordinator.explain.reconciliation import Reconciliations
@@ -233,7 +233,7 @@ class Generation(msgspec.Struct, gc=False):
         if event.slowest_member is not None:
             self.slowest_sync = event.slowest_member, event.slowest_sync_ms
 
-    def count_owners(self, taken: Taken, without_owner: int) -> None:
+    def count_owners(self, taken: OwnershipChange, without_owner: int) -> None:
         """Fill in what the owners of the partitions tell; the coordinator's own figures are of one rebalance only."""
         began_ms = self.disturbed_ms
         if self.moved_needlessly is not None:
@@ -270,7 +270,7 @@ class Generation(msgspec.Struct, gc=False):
         self.triggers = list(event.triggers) or self.triggers
         self.unnamed_triggers = event.unnamed_triggers
 
-    def take_back(self, void_from_seq: int) -> None:
+    def retract(self, void_from_seq: int) -> None:
         """Mark what did not take effect: all from an event with this number on."""
         if self.last_seq >= void_from_seq and not self.is_void:
             self.is_void = self.outcome is not Outcome.CUT_SHORT

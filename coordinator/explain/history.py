@@ -15,7 +15,7 @@ ABSENCES: Final = (*STARTS, schema.CoordinatorStopped, schema.CoordinatorPaused)
 
 GROUP: Final = "GROUP"
 
-TAKES_IN: Final = (schema.GroupCreated, schema.MemberJoined)
+BEGINS_GROUP: Final = (schema.GroupCreated, schema.MemberJoined)
 """After one of these, a node coordinates the group."""
 
 HANDLERS: Final[Mapping[type[AuditEvent], Callable[[FoldedGroup, Any], None]]] = {
@@ -53,8 +53,8 @@ class GroupHistory(FoldedGroup):
                 known.set_revoking(is_revoking=known.is_revoking)
             self.sign_before, self.last_sign = self.last_sign, None
         self.last_sign = Sign(event.node_id, event.time_ms)
-        if self.held and isinstance(event, TAKES_IN):
-            self.is_taken_in = True
+        if self.held and isinstance(event, BEGINS_GROUP):
+            self.is_folded = True
         handler = HANDLERS.get(type(event))
         if self.clients:
             event = with_clients(event, self.clients)
@@ -87,5 +87,5 @@ class GroupHistory(FoldedGroup):
                 self.denials.append(event)
         elif isinstance(event, schema.GroupHeldByCluster) and event.group_id == self.group_id:
             self.held.append(event)
-            self.is_taken_in = False
+            self.is_folded = False
             self.last_ms = max(self.last_ms or 0, event.time_ms)

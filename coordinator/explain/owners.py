@@ -77,7 +77,7 @@ class Idle(msgspec.Struct, frozen=True, gc=False):
         return self.assigned_ms - self.stopped_ms
 
 
-class Taken(NamedTuple):
+class OwnershipChange(NamedTuple):
     """What changed since the group was stable before.
 
     `moved` counts the partitions that had another owner then, `first` those that had none before; `absences` are of
@@ -107,7 +107,7 @@ class Owners(msgspec.Struct, gc=False):
     """Of those that have an owner again, and had none for a time since the group was stable."""
     gone: set[str] = set()
     """Topics that were deleted since they were assigned: of what is created again nobody is known to be the owner."""
-    rejoins_told: bool = False
+    are_rejoins_recorded: bool = False
     """Whether events say when members that rejoin were heard before; older ones do not."""
     claiming: set[str] = set()
     """Protocols whose members were seen to keep what they own while they rebalance, whatever their names."""
@@ -187,7 +187,7 @@ class Owners(msgspec.Struct, gc=False):
             idle = msgspec.structs.replace(longer, is_unsure=longer.is_unsure or shorter.is_unsure)
         self.idle[partition] = idle
 
-    def take(self, members: Container[str] = ()) -> Taken:
+    def end_generation(self, members: Container[str] = ()) -> OwnershipChange:
         """What the assignments since the last call changed: the group is stable, with these members."""
         counts: dict[Idle, int] = {}
         for idle in self.idle.values():
@@ -208,7 +208,7 @@ class Owners(msgspec.Struct, gc=False):
         for member_id in [name for name in self.names if not self.owned.get(name)]:
             self.owned.pop(member_id, None)
             del self.names[member_id]
-        return Taken(len(left) - first, absences, first, sum(member_id in members for member_id in left))
+        return OwnershipChange(len(left) - first, absences, first, sum(member_id in members for member_id in left))
 
     def deleted(self, topic: str, partitions_left: int) -> None:
         """A topic has only its first partitions left: the others are gone, not without an owner."""

@@ -37,9 +37,8 @@ def owner_spans(history: GroupHistory, generations: Iterable[Generation]) -> dic
         if generation.outcome is not Outcome.STABLE or generation.ended_ms is None:
             continue
         after = following[id(generation)]
-        keeps = (
-            generation.is_epoch or generation.is_cooperative
-        )  # looks at all members, so not once more for each partition
+        # Looks at all members, so not once more for each partition.
+        keeps = generation.is_epoch or generation.is_cooperative
         replaced = {change.old_member_id: change for change in _replacements(history, generation)}
         for place, member_id in flat_owners(generation).items():
             of_place, from_ms, member = (

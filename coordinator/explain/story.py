@@ -11,7 +11,7 @@ from coordinator.explain.makers.causes import cause_claims
 from coordinator.explain.makers.context import Context
 from coordinator.explain.makers.generation import GenerationClaims, claims_of, members_named
 from coordinator.explain.sentences import causes, story
-from coordinator.explain.sentences.telling import Telling
+from coordinator.explain.sentences.wording import Wording
 from coordinator.explain.words import Clock, Names, duration, utc_clock
 
 
@@ -41,36 +41,36 @@ def story_of(
     history: GroupHistory, generation: Generation, clock: Clock = utc_clock, names: type[Names] = Names
 ) -> Story:
     """The story of one generation of `history`, with times of day as `clock` writes them, and members as `names` do."""
-    claims, telling = claims_of(history, generation), _telling(generation, clock, names)
+    claims, wording = claims_of(history, generation), _wording(generation, clock, names)
     return Story(
         claims.group_id,
         claims.generation_id,
         claims.outcome,
-        story.headline(claims, telling),
-        tuple(story.paragraphs(claims, telling)),
+        story.headline(claims, wording),
+        tuple(story.paragraphs(claims, wording)),
         tuple(_numbers(generation)),
-        tuple(story.advice(claims, telling)),
+        tuple(story.advice(claims, wording)),
         tuple(claims.all()),
     )
 
 
 def sentence(history: GroupHistory, generation: Generation, clock: Clock = utc_clock) -> str:
     """Headline and paragraphs of the story as one text."""
-    claims, telling = claims_of(history, generation), _telling(generation, clock)
-    return _as_text(claims, telling)
+    claims, wording = claims_of(history, generation), _wording(generation, clock)
+    return _as_text(claims, wording)
 
 
-def _as_text(claims: GenerationClaims, telling: Telling) -> str:
-    return " ".join((f"{story.headline(claims, telling)}.", *story.paragraphs(claims, telling)))
+def _as_text(claims: GenerationClaims, wording: Wording) -> str:
+    return " ".join((f"{story.headline(claims, wording)}.", *story.paragraphs(claims, wording)))
 
 
-def _telling(generation: Generation, clock: Clock = utc_clock, names: type[Names] = Names) -> Telling:
-    return Telling(names(members_named(generation)), clock, generation.protocol)
+def _wording(generation: Generation, clock: Clock = utc_clock, names: type[Names] = Names) -> Wording:
+    return Wording(names(members_named(generation)), clock, generation.protocol)
 
 
 def why(history: GroupHistory, generation: Generation) -> str:
     """The cause as one clause, for a line of a table; "unknown" if the events do not tell it."""
-    return causes.why(list(cause_claims(Context(history, generation))), _telling(generation))
+    return causes.why(list(cause_claims(Context(history, generation))), _wording(generation))
 
 
 def _numbers(generation: Generation) -> Iterator[Number]:

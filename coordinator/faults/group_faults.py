@@ -94,7 +94,7 @@ class _Nobody:
 def _fence(groups: GroupParts, whole: Group[Any], instance_id: str) -> None:
     """Have another client join with the instance id, with what its holder sent when it joined."""
     group = whole.membership
-    if operations.TAKE_INSTANCE.name not in whole.kind.handlers:
+    if operations.JOIN_AS_INSTANCE.name not in whole.kind.handlers:
         raise FaultError(
             f"nobody can take the place of a member of the {whole.kind.name} group {group.group_id}: who joins with its"
             " instance id is answered UNRELEASED_INSTANCE_ID; to end the member use expire"
@@ -105,7 +105,7 @@ def _fence(groups: GroupParts, whole: Group[Any], instance_id: str) -> None:
     request_id = groups.pending.register(_Nobody())
     context = OperationContext(request_id, JOIN_VERSION, CLIENT, "", groups.coordinator.environment, 0, 0)
     taken = InstanceTaken(instance_id, Cause.FAULT, "fence")
-    groups.coordinator.enqueue(operations.TAKE_INSTANCE, group.group_id, taken, context)
+    groups.coordinator.enqueue(operations.JOIN_AS_INSTANCE, group.group_id, taken, context)
 
 
 class FillFault:

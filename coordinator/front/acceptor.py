@@ -26,7 +26,7 @@ LAST_SHARE: Final = 10
 FEW_CONNECTIONS: Final = 3
 """What a client needs: for metadata, for its coordinator, and for one leader."""
 
-LAST_SHARE_TAKEN: Final = (
+LAST_SHARE_USED: Final = (
     f"the last tenth of all connections is for addresses that have fewer than {FEW_CONNECTIONS} "
     "(max.connections, ulimit -n)"
 )
@@ -120,7 +120,7 @@ class Acceptor:
             address = plain_address(peer[0])
             if room <= self._last_share and self._limits.accepted_from(address) >= FEW_CONNECTIONS:
                 accepted.close()
-                self._on_rejected(address, LAST_SHARE_TAKEN)
+                self._on_rejected(address, LAST_SHARE_USED)
                 continue
             make_connection, protocol_of = self._listeners[listening]
             self._start(accepted, make_connection(), address, protocol_of)

@@ -24,7 +24,7 @@ from coordinator.security.acls.model import CLUSTER_NAME, SUPPORTED_OPERATIONS, 
 
 NAMES_AT_ONCE: Final = DECISIONS_AT_ONCE
 """Names of a request that the authorizer is asked about in one step."""
-NAMES_KNOWN_MAX: Final = 1_000
+NAMES_CACHED_MAX: Final = 1_000
 """Names of a request whose decisions are looked up without a pause: some 100 µs."""
 
 ON_HEARTBEAT: Final = frozenset({"Heartbeat", "ConsumerGroupHeartbeat"})
@@ -142,7 +142,7 @@ class _AuthorizedRoute:
 
     def handle(self, request: Any, call: RequestContext) -> Any:
         """Handle a request that is authorized at once, as nearly all are; others in steps."""
-        if self._is_known_to_be_allowed(request, call):
+        if self._is_allowed_by_cache(request, call):
             if self._is_heartbeat:
                 self._step.sessions.authorize(request.group_id, request.member_id, call.connection.serial)
             return self._proceed(request, call)
@@ -168,12 +168,12 @@ class _AuthorizedRoute:
             return end.value
         return _resumed(steps)
 
-    def _is_known_to_be_allowed(self, request: Any, call: RequestContext) -> bool:
+    def _is_allowed_by_cache(self, request: Any, call: RequestContext) -> bool:
         """Whether all that the request needs was decided before, and nothing is to be done with its response.
 
         This is the way of nearly all requests, so it makes no objects. Not asked of large requests.
         """
-        row, version, left = self._row, call.api_version, NAMES_KNOWN_MAX
+        row, version, left = self._row, call.api_version, NAMES_CACHED_MAX
         if row.operations is not None and row.has_operations(request):
             return False
         if self._found and row.has_found(request, version):
@@ -209,7 +209,7 @@ class _AuthorizedRoute:
                 denied[key] = denied.get(key, frozenset()) | {requirement.operation}
         part = Part()
         if denied:
-            part = yield from self._take_out(denied, request, call, access)
+            part = yield from self._remove_denied(denied, request, call, access)
             if part.response is not None:
                 return part.response
         restricted = yield from self._prepare_response(part, request, call, access)
@@ -239,9 +239,9 @@ class _AuthorizedRoute:
             self._step.denials.denied(call, requirement.operation, requirement.resource_type, known)
             yield name
 
-    def _take_out(self, denied: Denied, request: Any, call: RequestContext, access: Access) -> Steps[Part]:
-        assert self._row.take_out is not None, call.route.api.name
-        part = yield from self._row.take_out(denied, request, call, access)
+    def _remove_denied(self, denied: Denied, request: Any, call: RequestContext, access: Access) -> Steps[Part]:
+        assert self._row.remove_denied is not None, call.route.api.name
+        part = yield from self._row.remove_denied(denied, request, call, access)
         if getattr(request, "acks", None) != 0:
             return part
         # A Produce that expects no response: what is allowed is appended, then the connection is closed, as on Kafka.

@@ -117,7 +117,7 @@ class DenialLog:
             last = self._last[denial] = _Last(call)
             self._shares[call.principal] += 1
             self._shares[call.client_host] += 1
-            self._tell(denial, last, 0)
+            self._report_denial(denial, last, 0)
             self._watch()
         else:
             self._others += 1
@@ -148,7 +148,7 @@ class DenialLog:
         for denial, last in list(self._last.items()):
             if last.count:
                 suppressed, last.count = last.count - 1, 0
-                self._tell(denial, last, suppressed)
+                self._report_denial(denial, last, suppressed)
                 yield
             else:
                 self._forget(denial)
@@ -166,7 +166,7 @@ class DenialLog:
         self._interval_ended()
         raise problem
 
-    def _tell(self, denial: _Denial, last: _Last, suppressed: int) -> None:
+    def _report_denial(self, denial: _Denial, last: _Last, suppressed: int) -> None:
         principal, operation, resource_type, name = denial
         rule = str(self._authorizer.rule(principal, last.client_host, operation, resource_type, name))
         whom = str(principal)[:NAME_CHARACTERS_MAX]

@@ -47,7 +47,7 @@ class Part(msgspec.Struct, frozen=True):
     """Adds the answers of what was taken out to the response of the rest."""
 
 
-TakeOut = Callable[[Denied, Any, RequestContext, Access], Steps[Part]]
+RemoveDenied = Callable[[Denied, Any, RequestContext, Access], Steps[Part]]
 
 
 class Elements:

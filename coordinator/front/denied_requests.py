@@ -19,14 +19,14 @@ from coordinator.runtime.slices import Steps
 from coordinator.security.acls.model import ResourceType
 
 
-def take_out_of_offset_fetch(denied: Denied, request: Any, call: RequestContext, access: Access) -> Steps[Part]:
+def remove_from_offset_fetch(denied: Denied, request: Any, call: RequestContext, access: Access) -> Steps[Part]:
     """Groups, and of the others topics."""
     version = call.api_version
     if version < GROUPS_VERSION:
         if (ResourceType.GROUP, request.group_id) in denied:
             error = ErrorCode.GROUP_AUTHORIZATION_FAILED
             return Part(response=call.route.error_response(request, error, version))
-        taken = {request.group_id: (yield from _take_topics(denied, request))}
+        taken = {request.group_id: (yield from _remove_topics(denied, request))}
         return Part(add_to=lambda response: _add_topics(response, taken))
     left = []
     refused: list[Any] = []
@@ -37,7 +37,7 @@ def take_out_of_offset_fetch(denied: Denied, request: Any, call: RequestContext,
         else:
             left.append(group)
             if group.topics is not None:
-                taken[group.group_id] = yield from _take_topics(denied, group)
+                taken[group.group_id] = yield from _remove_topics(denied, group)
         yield
     request.groups = left
     alone = type(request)(groups=refused)
@@ -52,7 +52,7 @@ def take_out_of_offset_fetch(denied: Denied, request: Any, call: RequestContext,
     return Part(add_to=add_to)
 
 
-def _take_topics(denied: Denied, owner: Any) -> Steps[list[Any]]:
+def _remove_topics(denied: Denied, owner: Any) -> Steps[list[Any]]:
     """Take the denied topics out of the request for a group."""
     left: list[Any] = []
     taken: list[Any] = []

@@ -113,7 +113,7 @@ class Listeners:
         bound: list[socket.socket] = []
         try:
             for listener in self.listeners:
-                bound.append(self._inherited.take(listener.address) or bind(listener.address))
+                bound.append(self._inherited.claim(listener.address) or bind(listener.address))
         except (ConfigError, ListenError):
             for sock in bound:
                 sock.close()

@@ -14,7 +14,7 @@ from coordinator.front.authorization import Requirement, WhenDenied
 from coordinator.front.denied_elements import (
     Elements,
     Part,
-    TakeOut,
+    RemoveDenied,
     by_error_response,
     groups_deleted,
     merged,
@@ -23,7 +23,7 @@ from coordinator.front.denied_elements import (
     topic_key,
 )
 from coordinator.front.denied_requests import (
-    take_out_of_offset_fetch,
+    remove_from_offset_fetch,
 )
 from coordinator.front.hidden_resources import (
     LeaveOut,
@@ -45,7 +45,7 @@ def _always(request: Any, api_version: int) -> bool:
 class Row(msgspec.Struct, frozen=True, kw_only=True):
     """What is done for one API."""
 
-    take_out: TakeOut | None = None
+    remove_denied: RemoveDenied | None = None
     """For requirements that are answered one by one (ANSWER_EACH)."""
     restrict: Callable[[Callable[[str], bool], Any], Steps[Part]] | None = None
     """For found resources (LEAVE_OUT): names those that are allowed in the request, in place of all."""
@@ -65,7 +65,7 @@ NO_ROW: Final = Row()
 def suffices(row: Row, requirements: Iterable[Requirement]) -> bool:
     """Whether all requirements of an API that are not about the whole request have what they need."""
     kinds = {requirement.when_denied for requirement in requirements}
-    return (WhenDenied.ANSWER_EACH not in kinds or row.take_out is not None) and (
+    return (WhenDenied.ANSWER_EACH not in kinds or row.remove_denied is not None) and (
         WhenDenied.LEAVE_OUT not in kinds or row.restrict is not None or row.leave_out is not None
     )
 
@@ -74,21 +74,25 @@ _OF_OFFSETS: Final = Elements("topics", "topics", topic_key, merged(by_error_res
 
 GROUP_ROWS: Final[Mapping[str, Row]] = {
     "ConsumerGroupDescribe": Row(
-        take_out=Elements("group_ids", "groups", name_key(ResourceType.GROUP)),
+        remove_denied=Elements("group_ids", "groups", name_key(ResourceType.GROUP)),
         leave_out=hide_groups,
         operations=operations_on_groups,
         has_operations=lambda request: request.include_authorized_operations,
     ),
-    "OffsetCommit": Row(take_out=_OF_OFFSETS),
-    "OffsetFetch": Row(take_out=take_out_of_offset_fetch, leave_out=leave_out_fetched_topics, has_found=fetches_all),
-    "OffsetDelete": Row(take_out=Elements("topics", "topics", topic_key, merged(offsets_deleted))),
+    "OffsetCommit": Row(remove_denied=_OF_OFFSETS),
+    "OffsetFetch": Row(
+        remove_denied=remove_from_offset_fetch, leave_out=leave_out_fetched_topics, has_found=fetches_all
+    ),
+    "OffsetDelete": Row(remove_denied=Elements("topics", "topics", topic_key, merged(offsets_deleted))),
     "DescribeGroups": Row(
-        take_out=Elements("groups", "groups", name_key(ResourceType.GROUP)),
+        remove_denied=Elements("groups", "groups", name_key(ResourceType.GROUP)),
         operations=operations_on_groups,
         has_operations=lambda request: request.include_authorized_operations,
     ),
-    "DeleteGroups": Row(take_out=Elements("groups_names", "results", name_key(ResourceType.GROUP), groups_deleted)),
+    "DeleteGroups": Row(
+        remove_denied=Elements("groups_names", "results", name_key(ResourceType.GROUP), groups_deleted)
+    ),
     "ListGroups": Row(leave_out=keep("groups", "group_id")),
-    "TxnOffsetCommit": Row(take_out=_OF_OFFSETS),
+    "TxnOffsetCommit": Row(remove_denied=_OF_OFFSETS),
 }
 """Name of an API of groups → what becomes of a part that is denied."""

@@ -17,7 +17,7 @@ class RejectionLogKey(msgspec.Struct, frozen=True):
     """The timer key at the end of an interval."""
 
 
-class _Untold:
+class _Unreported:
     """What was closed since the last line about an address."""
 
     __slots__ = ("count", "newest_reason")
@@ -33,20 +33,20 @@ class RejectionLog:
     def __init__(self, scheduler: LoopScheduler, now_ms: Callable[[], int]) -> None:
         self._scheduler = scheduler
         self._now_ms = now_ms
-        self._untold: dict[str, _Untold] = {}
+        self._unreported: dict[str, _Unreported] = {}
         """Client address → what its next line tells; it has had a line in this interval."""
         self._elsewhere = 0
         self._has_timer = False
 
     def rejected(self, client_host: str, reason: str) -> None:
         """Log that a connection was closed because of `reason`, now or with the next line of its address."""
-        untold = self._untold.get(client_host)
-        if untold is not None:
-            untold.count += 1
-            untold.newest_reason = reason
+        unreported = self._unreported.get(client_host)
+        if unreported is not None:
+            unreported.count += 1
+            unreported.newest_reason = reason
             return
-        if len(self._untold) < ADDRESSES_MAX:
-            self._untold[client_host] = _Untold()
+        if len(self._unreported) < ADDRESSES_MAX:
+            self._unreported[client_host] = _Unreported()
             logger.warning("connection closed", client=client_host, reason=reason)
         else:
             self._elsewhere += 1
@@ -65,16 +65,16 @@ class RejectionLog:
 
     def report(self) -> None:
         """Log what has not been told yet."""
-        untold, self._untold = self._untold, {}
-        for client_host, last in untold.items():
+        unreported, self._unreported = self._unreported, {}
+        for client_host, last in unreported.items():
             if last.count:
-                self._untold[client_host] = _Untold()
+                self._unreported[client_host] = _Unreported()
                 others = {"suppressed": last.count - 1} if last.count > 1 else {}
                 logger.warning("connection closed", client=client_host, reason=last.newest_reason, **others)
         elsewhere, self._elsewhere = self._elsewhere, 0
         if elsewhere:
             logger.warning("connections of further clients closed", count=elsewhere)
-        if self._untold:
+        if self._unreported:
             self._watch()
 
     def _watch(self) -> None:

@@ -72,7 +72,7 @@ class SessionTable:
         Until authorizations are taken back. `since` is what `authorizations` was when the authorizer was first asked,
         -1: just now. Without a session nothing happens.
         """
-    def take_back_authorizations(self) -> None:
+    def revoke_authorizations(self) -> None:
         """The authorizer may decide otherwise from now on: it has to be asked again about each member."""
     def end(self, group_id: str, member_id: str) -> bool:
         """End the session of a member that is gone; False when it had none."""
@@ -80,7 +80,7 @@ class SessionTable:
         """End all sessions of a group that is gone or no longer served here."""
     def members(self, group_id: str) -> list[str]:
         """The ids of the group's members that have a session."""
-    def take_consumer_heartbeat(
+    def answer_consumer_heartbeat(
         self,
         group_id: str,
         member_id: str,
@@ -90,8 +90,8 @@ class SessionTable:
         client_host: str,
         now_ms: int,
     ) -> int:
-        """As `take_heartbeat`, of a ConsumerGroupHeartbeat that asks for nothing: the interval to answer, or -1."""
-    def take_heartbeat(
+        """As `answer_heartbeat`, of a ConsumerGroupHeartbeat that asks for nothing: the interval to answer, or -1."""
+    def answer_heartbeat(
         self,
         group_id: str,
         member_id: str,

@@ -209,7 +209,7 @@ cdef class SessionTable:
             session.authorized_connection = connection
             session.authorizations = self.authorizations if since < 0 else <uint64_t>since
 
-    def take_back_authorizations(self):
+    def revoke_authorizations(self):
         """The authorizer may decide otherwise from now on: it has to be asked again about each member."""
         self.authorizations += 1
 
@@ -239,10 +239,10 @@ cdef class SessionTable:
         cdef GroupSessions group = <GroupSessions>self.groups.get(group_id)
         return [] if group is None else list(group.sessions)
 
-    def take_consumer_heartbeat(self, str group_id not None, str member_id not None, str instance_id,
+    def answer_consumer_heartbeat(self, str group_id not None, str member_id not None, str instance_id,
                                 int32_t member_epoch, str client_id not None, str client_host not None,
                                 int64_t now_ms, int64_t connection=0):
-        """As `take_heartbeat`, of a ConsumerGroupHeartbeat that asks for nothing: the interval to answer, or -1."""
+        """As `answer_heartbeat`, of a ConsumerGroupHeartbeat that asks for nothing: the interval to answer, or -1."""
         cdef bytes group_bytes = group_id.encode(), member_bytes = member_id.encode(), client_bytes = client_id.encode()
         cdef bytes instance_bytes = b"" if instance_id is None else instance_id.encode()
         cdef ConsumerHeartbeatFields fields
@@ -256,7 +256,7 @@ cdef class SessionTable:
         fields.member_epoch = member_epoch
         return self.consumer_heartbeat(&fields, client_host.encode(), now_ms, connection)
 
-    def take_heartbeat(self, str group_id not None, str member_id not None, str group_instance_id,
+    def answer_heartbeat(self, str group_id not None, str member_id not None, str group_instance_id,
                        int32_t generation_id, int64_t now_ms, int64_t connection=0):
         """The fast path as Python sees it: true when the heartbeat changed nothing but the deadline."""
         cdef bytes group_bytes = group_id.encode(), member_bytes = member_id.encode()

@@ -116,7 +116,7 @@ def created_denied(call: RequestContext, elements: list[Any], error: ErrorCode) 
     ]
 
 
-def take_out_of_metadata(denied: Denied, request: Any, call: RequestContext, access: Access) -> Steps[Part]:
+def remove_from_metadata(denied: Denied, request: Any, call: RequestContext, access: Access) -> Steps[Part]:
     """Whether a topic exists is not told. By id its name is null, because clients may know ids."""
     left = []
     answers: dict[Resource, MetadataResponseTopic] = {}
@@ -146,7 +146,7 @@ def take_out_of_metadata(denied: Denied, request: Any, call: RequestContext, acc
     return Part(add_to=add_to)
 
 
-def take_out_of_pages(denied: Denied, request: Any, call: RequestContext, access: Access) -> Steps[Part]:
+def remove_from_pages(denied: Denied, request: Any, call: RequestContext, access: Access) -> Steps[Part]:
     """Topics before that of the cursor are not looked at. A cursor at a denied topic begins at the next one."""
     cursor = request.cursor
     first_name = "" if cursor is None else cursor.topic_name
@@ -169,7 +169,7 @@ def take_out_of_pages(denied: Denied, request: Any, call: RequestContext, access
     return Part(add_to=lambda response: response.topics.extend(answers))
 
 
-def take_out_of_deletion(
+def remove_from_deletion(
     image: MetadataImage, denied: Denied, request: Any, call: RequestContext, access: Access
 ) -> Steps[Part]:
     """By name, a topic that may be described is unknown before it is denied. By id, its name is told if it may be."""
@@ -198,7 +198,7 @@ def take_out_of_deletion(
     return Part(add_to=lambda response: response.responses.extend(answers))
 
 
-def take_out_coordinator_keys(denied: Denied, request: Any, call: RequestContext, access: Access) -> Steps[Part]:
+def remove_coordinator_keys(denied: Denied, request: Any, call: RequestContext, access: Access) -> Steps[Part]:
     if call.api_version >= COORDINATOR_KEYS_VERSION:
         return (yield from _COORDINATOR_KEYS(denied, request, call, access))
     (resource_type, _) = next(iter(denied))

@@ -80,7 +80,7 @@ def _authorization(config: Config, storage: Storage, sessions: SessionTable, den
 
     image = storage.image
     creates = config[AUTO_CREATE_TOPICS_ENABLE]
-    storage.authorizer.on_change(sessions.take_back_authorizations)
+    storage.authorizer.on_change(sessions.revoke_authorizations)
     return AuthorizationStep(
         storage.authorizer,
         denials,

@@ -12,9 +12,9 @@ from coordinator.explain.folded_group import COMPLETING
 from coordinator.observe.known import (
     CLASSIC,
     CONSUMER,
-    KnownGroup,
+    EventEmitter,
+    GroupSoFar,
     KnownMember,
-    Telling,
     Trigger,
     delete_or_convert,
     renamed,
@@ -23,46 +23,46 @@ from coordinator.observe.known import (
 from coordinator.observe.records.stored import ClassicGroup, ClassicMember
 
 
-def classic_events(telling: Telling, record: ClassicGroup) -> None:
+def classic_events(emitter: EventEmitter, record: ClassicGroup) -> None:
     """Tell what the record changes, and take it over."""
-    known = telling.known
+    known = emitter.known
     if record.is_deleted:
         if known.protocol == CLASSIC:
-            delete_or_convert(telling)
+            delete_or_convert(emitter)
         return
     if known.protocol == CONSUMER and known.is_converting:
-        _downgrade(telling, record)
+        _downgrade(emitter, record)
         return
     if known.protocol != CLASSIC or known.is_converting or record.generation_id < known.generation_id:
-        telling.remove()
-        telling.create(CLASSIC, record.protocol_type)
+        emitter.remove()
+        emitter.create(CLASSIC, record.protocol_type)
         if record.generation_id > 1:
-            _begin_in_the_middle(telling, record)
+            _begin_in_the_middle(emitter, record)
             return
-    known = telling.known
+    known = emitter.known
     is_new = record.generation_id > known.generation_id
     unseen = record.generation_id - known.generation_id - 1
-    triggers = change_members(telling, record)
+    triggers = change_members(emitter, record)
     if is_new:
         if not triggers:
             # A member that joined again does not show: the others have other owned partitions in their metadata, too.
-            triggers = [trigger(InferredCause.NO_CHANGE_SEEN, None, telling.time_ms)]
-        telling.begin(record.generation_id, triggers, None, unseen)
+            triggers = [trigger(InferredCause.NO_CHANGE_SEEN, None, emitter.time_ms)]
+        emitter.begin(record.generation_id, triggers, None, unseen)
     take_over(known, record)
     if is_new and record.members:
-        telling.tell("generation.started", **_started(telling, record, triggers))
+        emitter.emit("generation.started", **_started(emitter, record, triggers))
     for each in record.members:
         member = known.members[each.member_id]
         member.topics, member.digest = each.topics, each.digest
-        telling.assign(member, each.partitions, each.unnamed_partitions)
+        emitter.assign(member, each.partitions, each.unnamed_partitions)
     if is_new:
-        _end(telling, triggers)
+        _end(emitter, triggers)
 
 
-def _downgrade(telling: Telling, record: ClassicGroup) -> None:
+def _downgrade(emitter: EventEmitter, record: ClassicGroup) -> None:
     """A consumer group whose last member with the new protocol has left goes on as a classic one."""
-    known, now = telling.known, {each.member_id: each for each in record.members}
-    triggers = [telling.leave(member_id) for member_id in [each for each in known.members if each not in now]]
+    known, now = emitter.known, {each.member_id: each for each in record.members}
+    triggers = [emitter.leave(member_id) for member_id in [each for each in known.members if each not in now]]
     for each in record.members:
         before = known.members.get(each.member_id)
         if before is not None:
@@ -70,9 +70,9 @@ def _downgrade(telling: Telling, record: ClassicGroup) -> None:
             known.labels = {**known.labels, **{topic: told for topic, told in ids.items() if told in known.topic_names}}
     for each in record.members:
         member = known.members[each.member_id] = _member(each)
-        member.partitions, member.unnamed_partitions = telling.labelled(each.partitions), each.unnamed_partitions
+        member.partitions, member.unnamed_partitions = emitter.labelled(each.partitions), each.unnamed_partitions
     take_over(known, record)
-    telling.convert(CLASSIC)
+    emitter.convert(CLASSIC)
     known.triggers = triggers  # of the rebalance that follows
 
 
@@ -87,10 +87,10 @@ def _member(record: ClassicMember) -> KnownMember:
     )
 
 
-def change_members(telling: Telling, record: ClassicGroup) -> list[Trigger]:
+def change_members(emitter: EventEmitter, record: ClassicGroup) -> list[Trigger]:
     """Let members come, go and be replaced; return that, and whose subscription changed, as triggers."""
-    known, now = telling.known, {each.member_id: each for each in record.members}
-    at_ms = telling.time_ms
+    known, now = emitter.known, {each.member_id: each for each in record.members}
+    at_ms = emitter.time_ms
     gone = [each for each in known.members.values() if each.member_id not in now]
     instances = {each.group_instance_id: each for each in gone if each.group_instance_id is not None}
     triggers: list[Trigger] = []
@@ -100,50 +100,50 @@ def change_members(telling: Telling, record: ClassicGroup) -> list[Trigger]:
         member = _member(each)
         old = instances.pop(each.group_instance_id, None) if each.group_instance_id is not None else None
         if old is not None:
-            telling.replace(old.member_id, member)
+            emitter.replace(old.member_id, member)
             is_same = record.generation_id == known.generation_id
             cause = Cause.STATIC_REPLACED if is_same else InferredCause.STATIC_REPLACED_OR_BACK
             triggers.append(trigger(cause, member, at_ms))
             if old.topics != each.topics:
                 triggers.append(trigger(Cause.METADATA_CHANGED, member, at_ms))
         else:
-            telling.join(member)
+            emitter.join(member)
             triggers.append(trigger(Cause.NEW_MEMBER, member, at_ms))
     for each_gone in gone:
         if each_gone.member_id in known.members:
-            triggers.append(telling.leave(each_gone.member_id))
+            triggers.append(emitter.leave(each_gone.member_id))
     for member in known.members.values():
         stored = now[member.member_id]
         if stored.topics is not None and member.topics is not None and stored.topics != member.topics:
-            telling.resubscribe(member, stored.topics)
+            emitter.resubscribe(member, stored.topics)
             triggers.append(trigger(Cause.METADATA_CHANGED, member, at_ms))
     return triggers
 
 
-def _begin_in_the_middle(telling: Telling, record: ClassicGroup) -> None:
+def _begin_in_the_middle(emitter: EventEmitter, record: ClassicGroup) -> None:
     """The records before this one were compacted away, so who came in which generation is not known."""
-    known = telling.known
+    known = emitter.known
     for each in record.members:
         member = known.members[each.member_id] = _member(each)
         member.partitions, member.unnamed_partitions = each.partitions, each.unnamed_partitions
     unseen = record.generation_id - 1
-    telling.begin(record.generation_id, [], None, unseen)
+    emitter.begin(record.generation_id, [], None, unseen)
     take_over(known, record)
-    telling.tell("group.snapshot", members=telling.snapshots(), state=COMPLETING)
+    emitter.emit("group.snapshot", members=emitter.snapshots(), state=COMPLETING)
     if record.members:
-        telling.tell("generation.started", **_started(telling, record, []))
-    _end(telling, [])
+        emitter.emit("generation.started", **_started(emitter, record, []))
+    _end(emitter, [])
 
 
-def take_over(known: KnownGroup, record: ClassicGroup) -> None:
+def take_over(known: GroupSoFar, record: ClassicGroup) -> None:
     known.generation_id, known.leader = record.generation_id, record.leader
     known.protocol_type, known.protocol_name = record.protocol_type, record.protocol_name
     known.state = "Stable" if record.members else "Empty"
 
 
-def _started(telling: Telling, record: ClassicGroup, triggers: list[Trigger]) -> dict[str, Any]:
+def _started(emitter: EventEmitter, record: ClassicGroup, triggers: list[Trigger]) -> dict[str, Any]:
     """Kafka stores the group before it becomes stable: the state that it was in since then is CompletingRebalance."""
-    started_ms = record.state_since_ms if 0 <= record.state_since_ms <= telling.time_ms else None
+    started_ms = record.state_since_ms if 0 <= record.state_since_ms <= emitter.time_ms else None
     return {
         "leader": record.leader,
         "protocol_type": record.protocol_type,
@@ -155,13 +155,13 @@ def _started(telling: Telling, record: ClassicGroup, triggers: list[Trigger]) ->
     }
 
 
-def _end(telling: Telling, triggers: list[Trigger]) -> None:
-    if not telling.known.members:
-        telling.tell("group.emptied", rebalance_ms=None, triggers=triggers)
+def _end(emitter: EventEmitter, triggers: list[Trigger]) -> None:
+    if not emitter.known.members:
+        emitter.emit("group.emptied", rebalance_ms=None, triggers=triggers)
         return
-    telling.tell(
+    emitter.emit(
         "generation.stable",
-        members=len(telling.known.members),
-        partitions=telling.partition_count(),
+        members=len(emitter.known.members),
+        partitions=emitter.partition_count(),
         rebalance_ms=None,
     )

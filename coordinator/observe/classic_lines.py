@@ -13,7 +13,7 @@ import msgspec
 from coordinator.core.causes import Cause, InferredCause
 from coordinator.explain.folded_group import COMPLETING, EMPTY, PREPARING, STABLE
 from coordinator.observe.classic import change_members, take_over
-from coordinator.observe.known import CLASSIC, KnownMember, Removed, Telling, Trigger, trigger
+from coordinator.observe.known import CLASSIC, EventEmitter, KnownMember, Removed, Trigger, trigger
 from coordinator.observe.logs import statements as said
 from coordinator.observe.logs.statements import OfGroup, Reason, RebalancePrepared
 from coordinator.observe.places import Place
@@ -73,16 +73,16 @@ def is_generated(member_id: str) -> bool:
 
 
 def gathered_events(
-    telling: Telling, rebalance: Gathered, record: ClassicGroup | None, members: Members, *, until: Place | None
+    emitter: EventEmitter, rebalance: Gathered, record: ClassicGroup | None, members: Members, *, until: Place | None
 ) -> None:
     """Tell a rebalance whose lines are gathered. `until` is where the next one begins; None: there is none yet."""
-    known = telling.known
-    seen = _Rebalance(telling, rebalance, record, members)
+    known = emitter.known
+    seen = _Rebalance(emitter, rebalance, record, members)
     if known.protocol != CLASSIC or rebalance.generation_before < known.generation_id:
-        _at(telling, _first_place(rebalance))
-        telling.remove()
-        telling.create(CLASSIC, "" if record is None else record.protocol_type)
-    seen.tell(until)
+        _at(emitter, _first_place(rebalance))
+        emitter.remove()
+        emitter.create(CLASSIC, "" if record is None else record.protocol_type)
+    seen.emit(until)
 
 
 def _first_place(rebalance: Gathered) -> Place:
@@ -90,14 +90,16 @@ def _first_place(rebalance: Gathered) -> Place:
     return min((statement.place for statement in of if statement is not None), key=lambda place: place.time_ms)
 
 
-def _at(telling: Telling, *places: Place) -> None:
+def _at(emitter: EventEmitter, *places: Place) -> None:
     """The next events were seen at these places, and happened at the time of the first."""
-    telling.time_ms, telling.places = places[0].time_ms, places
+    emitter.time_ms, emitter.places = places[0].time_ms, places
 
 
 class _Rebalance:
-    def __init__(self, telling: Telling, rebalance: Gathered, record: ClassicGroup | None, members: Members) -> None:
-        self._telling = telling
+    def __init__(
+        self, emitter: EventEmitter, rebalance: Gathered, record: ClassicGroup | None, members: Members
+    ) -> None:
+        self._emitter = emitter
         self._rebalance = rebalance
         self._record = record
         self._members = members
@@ -105,11 +107,11 @@ class _Rebalance:
         self._handed_out: list[said.MemberIdHandedOut] = []
         self._pending_left: set[str] = set()
         """Who left and had never joined."""
-        self._record_places = telling.places
+        self._record_places = emitter.places
         """Where the record was seen, if there is one."""
-        self._record_time_ms = telling.time_ms
+        self._record_time_ms = emitter.time_ms
 
-    def tell(self, until: Place | None) -> None:
+    def emit(self, until: Place | None) -> None:
         began, changes = self._rebalance.prepared, self._rebalance.changes
         before = [change for change in changes if began is not None and change.place.time_ms <= began.place.time_ms]
         for statement in before:
@@ -129,9 +131,9 @@ class _Rebalance:
     # ---- changes of the members
 
     def _change(self, statement: OfGroup) -> None:
-        _at(self._telling, statement.place, *statement.also)
+        _at(self._emitter, statement.place, *statement.also)
         match statement:
-            case said.MemberAdded() if statement.member_id not in self._known_members:
+            case said.MemberAdded() if statement.member_id not in self._members_so_far:
                 self._join(statement.member_id, statement.group_instance_id)
             case said.MemberIdHandedOut():
                 self._handed_out.append(statement)
@@ -147,21 +149,21 @@ class _Rebalance:
                 self._return(member_id, statement)
 
     @property
-    def _known_members(self) -> dict[str, KnownMember]:
-        return self._telling.known.members
+    def _members_so_far(self) -> dict[str, KnownMember]:
+        return self._emitter.known.members
 
     def _join(self, member_id: str, group_instance_id: str | None = None, reason: str = "") -> None:
         member = self._members.of(member_id, group_instance_id)
-        self._telling.join(member)
-        self._triggers.append(trigger(Cause.NEW_MEMBER, member, self._telling.time_ms, reason))
+        self._emitter.join(member)
+        self._triggers.append(trigger(Cause.NEW_MEMBER, member, self._emitter.time_ms, reason))
 
     def _leave(self, member_ids: Iterable[str], how: Removed) -> None:
         for member_id in member_ids:
-            if member_id not in self._known_members:
+            if member_id not in self._members_so_far:
                 if not self._may_be_unknown(member_id):
                     continue
-                self._known_members[member_id] = self._members.of(member_id)
-            self._triggers.append(self._telling.leave(member_id, how))
+                self._members_so_far[member_id] = self._members.of(member_id)
+            self._triggers.append(self._emitter.leave(member_id, how))
 
     def _may_be_unknown(self, member_id: str) -> bool:
         """Whether it may be a member that joined before the lines began, and is not told of twice."""
@@ -170,32 +172,32 @@ class _Rebalance:
         )
 
     def _return(self, member_id: str, statement: said.StaticMemberReturned) -> None:
-        if statement.old_member_id not in self._known_members:
+        if statement.old_member_id not in self._members_so_far:
             instance_id = statement.group_instance_id
-            self._known_members[statement.old_member_id] = self._members.of(statement.old_member_id, instance_id)
+            self._members_so_far[statement.old_member_id] = self._members.of(statement.old_member_id, instance_id)
         member = self._members.of(member_id, statement.group_instance_id)
-        self._telling.replace(statement.old_member_id, member)
-        self._triggers.append(trigger(Cause.STATIC_REPLACED, member, self._telling.time_ms))
+        self._emitter.replace(statement.old_member_id, member)
+        self._triggers.append(trigger(Cause.STATIC_REPLACED, member, self._emitter.time_ms))
 
     # ---- the begin
 
     def _begin(self, began: RebalancePrepared) -> None:
-        telling, rebalance = self._telling, self._rebalance
-        _at(telling, began.place)
-        self._take_reason(began)
+        emitter, rebalance = self._emitter, self._rebalance
+        _at(emitter, began.place)
+        self._apply_reason(began)
         if began.reason is Reason.DOWNGRADED:
-            self._triggers = [*telling.known.triggers, *self._triggers]
-            telling.known.triggers = []
+            self._triggers = [*emitter.known.triggers, *self._triggers]
+            emitter.known.triggers = []
         cause = self._cause_of(began)
         if cause is not None:
             same = [trigger for trigger in self._triggers if _is_same(trigger, cause)]
             self._triggers = [*(same or [cause]), *(trigger for trigger in self._triggers if trigger not in same)]
-        telling.known.state = PREPARING
-        unseen = rebalance.generation_before - telling.known.generation_id
-        telling.known.generation_id = rebalance.generation_before
-        telling.begin(rebalance.generation_id, self._triggers, began.place.time_ms, unseen)
+        emitter.known.state = PREPARING
+        unseen = rebalance.generation_before - emitter.known.generation_id
+        emitter.known.generation_id = rebalance.generation_before
+        emitter.begin(rebalance.generation_id, self._triggers, began.place.time_ms, unseen)
 
-    def _take_reason(self, began: RebalancePrepared) -> None:
+    def _apply_reason(self, began: RebalancePrepared) -> None:
         """Let those that the reason names come or go, if no line of their own said so."""
         named, reason = began.member_ids, _reason(began.client_reason)
         if began.reason is Reason.SESSION_EXPIRED:
@@ -214,7 +216,7 @@ class _Rebalance:
             self._leave(named, Removed(Cause.SYNC_TIMEOUT))
         elif began.reason in JOINS:
             for member_id in named:
-                if member_id and member_id not in self._known_members:
+                if member_id and member_id not in self._members_so_far:
                     self._join(member_id, began.group_instance_id, reason or "")
 
     def _cause_of(self, began: RebalancePrepared) -> Trigger | None:
@@ -228,7 +230,7 @@ class _Rebalance:
             return None
         member = None
         if named is not None:
-            member = self._known_members.get(named) or self._members.of(named, began.group_instance_id)
+            member = self._members_so_far.get(named) or self._members.of(named, began.group_instance_id)
         return trigger(cause, member, at_ms, reason)
 
     def _why_rejoined(self, began: RebalancePrepared, member_id: str | None) -> Cause | InferredCause:
@@ -244,7 +246,7 @@ class _Rebalance:
         return Cause.LEADER_REJOINED if is_leader else Cause.MEMBER_REJOINED
 
     def _has_other_topics(self, member_id: str | None) -> bool:
-        before = self._known_members.get(member_id or "")
+        before = self._members_so_far.get(member_id or "")
         stored = () if self._record is None else self._record.members
         now = next((member.topics for member in stored if member.member_id == member_id), None)
         return before is not None and None not in (before.topics, now) and before.topics != now
@@ -260,46 +262,46 @@ class _Rebalance:
             self._become_stable(until)
 
     def _empty(self, emptied: said.GroupEmptied) -> None:
-        telling = self._telling
-        _at(telling, emptied.place, *self._record_places)
-        for member_id in list(self._known_members):
-            self._triggers.append(telling.leave(member_id))
-        telling.known.state, telling.known.generation_id = EMPTY, emptied.generation_id
+        emitter = self._emitter
+        _at(emitter, emptied.place, *self._record_places)
+        for member_id in list(self._members_so_far):
+            self._triggers.append(emitter.leave(member_id))
+        emitter.known.state, emitter.known.generation_id = EMPTY, emptied.generation_id
         if self._record is not None:
-            take_over(telling.known, self._record)
-        telling.tell("group.emptied", rebalance_ms=self._since_begin(emptied.place), triggers=self._triggers)
+            take_over(emitter.known, self._record)
+        emitter.emit("group.emptied", rebalance_ms=self._since_begin(emptied.place), triggers=self._triggers)
 
     def _start(self) -> None:
-        telling, rebalance, record = self._telling, self._rebalance, self._record
+        emitter, rebalance, record = self._emitter, self._rebalance, self._record
         ended = rebalance.stabilized or rebalance.assigned
         if ended is not None:
-            _at(telling, ended.place, *self._record_places)
+            _at(emitter, ended.place, *self._record_places)
         else:
-            telling.time_ms, telling.places = self._record_time_ms, self._record_places
+            emitter.time_ms, emitter.places = self._record_time_ms, self._record_places
         if record is not None:
-            self._triggers += change_members(telling, record)
-            take_over(telling.known, record)
+            self._triggers += change_members(emitter, record)
+            take_over(emitter.known, record)
         else:
             self._join_handed_out()
-        known = telling.known
+        known = emitter.known
         known.generation_id = rebalance.generation_id
         known.state = COMPLETING
         if rebalance.assigned is not None and rebalance.assigned.leader:
             known.leader = rebalance.assigned.leader
-        telling.tell(
+        emitter.emit(
             "generation.started",
             leader=known.leader,
             protocol_type=known.protocol_type,
             protocol_name=known.protocol_name,
             members=self._member_count(),
             triggers=self._triggers,
-            started_ms=telling.time_ms,
+            started_ms=emitter.time_ms,
             join_ms=None if rebalance.stabilized is None else self._since_begin(rebalance.stabilized.place),
         )
 
     def _join_handed_out(self) -> None:
         """Who joined with the id that it was handed out has no line of the old coordinator: it follows from counts."""
-        stabilized, known = self._rebalance.stabilized, self._known_members
+        stabilized, known = self._rebalance.stabilized, self._members_so_far
         new = [
             member_id_handed_out
             for member_id_handed_out in self._handed_out
@@ -308,9 +310,9 @@ class _Rebalance:
         if stabilized is None or stabilized.members != len(known) + len(new):
             return
         for member_id in new:
-            _at(self._telling, member_id.place)
+            _at(self._emitter, member_id.place)
             self._join(member_id.member_id)
-        _at(self._telling, stabilized.place)
+        _at(self._emitter, stabilized.place)
 
     def _member_count(self) -> int | None:
         said_by = (self._rebalance.stabilized, self._rebalance.assigned)
@@ -324,25 +326,25 @@ class _Rebalance:
         return counts[0] if counts else None
 
     def _become_stable(self, until: Place | None) -> None:
-        telling, record, assigned = self._telling, self._record, self._rebalance.assigned
+        emitter, record, assigned = self._emitter, self._record, self._rebalance.assigned
         if record is None and assigned is None:
             if until is not None:
-                _at(telling, until)
-                telling.tell("rebalance.superseded", rebalance_ms=self._since_begin(until))
+                _at(emitter, until)
+                emitter.emit("rebalance.superseded", rebalance_ms=self._since_begin(until))
             return
         places = (() if assigned is None else (assigned.place,)) + (self._record_places if record is not None else ())
-        _at(telling, *places)
+        _at(emitter, *places)
         if record is not None:
             for each in record.members:
-                member = telling.known.members[each.member_id]
+                member = emitter.known.members[each.member_id]
                 member.topics, member.digest = each.topics, each.digest
-                telling.assign(member, each.partitions, each.unnamed_partitions)
-        telling.known.state = STABLE
+                emitter.assign(member, each.partitions, each.unnamed_partitions)
+        emitter.known.state = STABLE
         stabilized = self._rebalance.stabilized
-        telling.tell(
+        emitter.emit(
             "generation.stable",
             members=self._member_count(),
-            partitions=None if record is None else telling.partition_count(),
+            partitions=None if record is None else emitter.partition_count(),
             rebalance_ms=self._since_begin(places[0]),
             join_ms=None if stabilized is None else self._since_begin(stabilized.place),
             sync_ms=None if stabilized is None else max(0, places[0].time_ms - stabilized.place.time_ms),

@@ -15,9 +15,9 @@ from coordinator.core.causes import Cause
 from coordinator.observe.known import (
     CLASSIC,
     CONSUMER,
-    KnownGroup,
+    EventEmitter,
+    GroupSoFar,
     KnownMember,
-    Telling,
     delete_or_convert,
     renamed,
     trigger,
@@ -43,67 +43,67 @@ UNKNOWN_DIGEST: Final = b""
 """Of a member that came along from the other protocol: its first record is no change."""
 
 
-def consumer_events(telling: Telling, record: Any, name_of: TopicNames) -> None:
+def consumer_events(emitter: EventEmitter, record: Any, name_of: TopicNames) -> None:
     """Tell what the record changes, and take it over."""
     if isinstance(record, GroupEpoch) and record.epoch is None:
-        if telling.known.protocol == CONSUMER:
-            delete_or_convert(telling)
+        if emitter.known.protocol == CONSUMER:
+            delete_or_convert(emitter)
         return
-    if telling.known.protocol != CONSUMER or telling.known.is_converting:
+    if emitter.known.protocol != CONSUMER or emitter.known.is_converting:
         if isinstance(record, ConsumerMember) and record.topics is None:
             return  # of a group that is gone
-        if telling.known.protocol == CLASSIC and telling.known.is_converting:
-            _upgrade(telling)
+        if emitter.known.protocol == CLASSIC and emitter.known.is_converting:
+            _upgrade(emitter)
         else:
-            telling.remove()
-            telling.create(CONSUMER, "consumer")
+            emitter.remove()
+            emitter.create(CONSUMER, "consumer")
     match record:
         case ConsumerMember(topics=None):
-            _member_gone(telling, record.member_id)
+            _member_gone(emitter, record.member_id)
         case ConsumerMember():
-            _member(telling, record)
+            _member(emitter, record)
         case GroupEpoch():
-            epoch_events(telling, record)
+            epoch_events(emitter, record)
         case GroupTopics():
-            named = telling.known.topic_names
-            telling.known.topic_names = {
+            named = emitter.known.topic_names
+            emitter.known.topic_names = {
                 **record.names,
                 **{member_id: name for member_id, name in named.items() if name == member_id},
             }
         case TargetEpoch():
-            target_events(telling, record)
+            target_events(emitter, record)
         case MatchedTopics():
-            add_trigger(telling, trigger(Cause.TOPICS_CHANGED, None, telling.time_ms))
+            add_trigger(emitter, trigger(Cause.TOPICS_CHANGED, None, emitter.time_ms))
         case CurrentAssignment():
-            _current(telling, record, name_of)
+            _current(emitter, record, name_of)
 
 
-def add_trigger(telling: Telling, found: dict[str, Any]) -> None:
-    triggers = telling.known.triggers
+def add_trigger(emitter: EventEmitter, found: dict[str, Any]) -> None:
+    triggers = emitter.known.triggers
     if len(triggers) < TRIGGERS_KEPT_MAX and found not in triggers:
         triggers.append(found)
 
 
-def _upgrade(telling: Telling) -> None:
+def _upgrade(emitter: EventEmitter) -> None:
     """A classic group goes on as a consumer group, because a first member has the new protocol."""
-    for member in telling.known.members.values():
+    for member in emitter.known.members.values():
         member.digest = UNKNOWN_DIGEST
-        member.epoch, member.is_settled = telling.known.generation_id, True
+        member.epoch, member.is_settled = emitter.known.generation_id, True
         member.holds_names = True
-    telling.known.protocol_name = telling.known.leader = None
-    telling.convert(CONSUMER)
+    emitter.known.protocol_name = emitter.known.leader = None
+    emitter.convert(CONSUMER)
 
 
-def _member(telling: Telling, record: ConsumerMember) -> None:
-    known = telling.known
+def _member(emitter: EventEmitter, record: ConsumerMember) -> None:
+    known = emitter.known
     departed_id = _removed_with(known, record.group_instance_id)
     member = known.members.get(record.member_id)
     if member is not None:
         known.removed.pop(record.member_id, None)
         if member.digest not in (record.digest, UNKNOWN_DIGEST):
             if member.topics != record.topics:
-                telling.resubscribe(member, record.topics or [])
-            add_trigger(telling, trigger(Cause.METADATA_CHANGED, member, telling.time_ms))
+                emitter.resubscribe(member, record.topics or [])
+            add_trigger(emitter, trigger(Cause.METADATA_CHANGED, member, emitter.time_ms))
         member.topics, member.digest = record.topics, record.digest
         member.client_id, member.client_host = record.client_id, record.client_host
         return
@@ -112,103 +112,103 @@ def _member(telling: Telling, record: ConsumerMember) -> None:
     )
     known.protocol_name = record.server_assignor or known.protocol_name
     if departed_id is None:
-        telling.join(came)
-        add_trigger(telling, trigger(Cause.NEW_MEMBER, came, telling.time_ms))
+        emitter.join(came)
+        add_trigger(emitter, trigger(Cause.NEW_MEMBER, came, emitter.time_ms))
         return
     del known.removed[departed_id]
     if known.members[departed_id].digest != record.digest:
-        add_trigger(telling, trigger(Cause.METADATA_CHANGED, came, telling.time_ms))
-    telling.replace(departed_id, came)
+        add_trigger(emitter, trigger(Cause.METADATA_CHANGED, came, emitter.time_ms))
+    emitter.replace(departed_id, came)
 
 
-def _removed_with(known: KnownGroup, instance_id: str | None) -> str | None:
+def _removed_with(known: GroupSoFar, instance_id: str | None) -> str | None:
     """The static member that was removed and had this instance id."""
     if instance_id is None:
         return None
     return next((member_id for member_id, reason in known.removed.items() if reason == instance_id), None)
 
 
-def _member_gone(telling: Telling, member_id: str) -> None:
+def _member_gone(emitter: EventEmitter, member_id: str) -> None:
     """The next records say what became of it."""
-    member = telling.known.members.get(member_id)
+    member = emitter.known.members.get(member_id)
     if member is not None:
-        telling.known.removed[member_id] = member.group_instance_id
+        emitter.known.removed[member_id] = member.group_instance_id
 
 
-def _let_removed_go(telling: Telling) -> None:
-    known = telling.known
+def _let_removed_go(emitter: EventEmitter) -> None:
+    known = emitter.known
     for member_id in known.removed:
-        add_trigger(telling, telling.leave(member_id))
+        add_trigger(emitter, emitter.leave(member_id))
     known.removed = {}
 
 
-def epoch_events(telling: Telling, record: GroupEpoch) -> None:
+def epoch_events(emitter: EventEmitter, record: GroupEpoch) -> None:
     epoch = record.epoch or 0
-    if epoch < telling.known.generation_id:  # the records between were compacted away
-        telling.remove()
-        telling.create(CONSUMER, "consumer")
-    known = telling.known
+    if epoch < emitter.known.generation_id:  # the records between were compacted away
+        emitter.remove()
+        emitter.create(CONSUMER, "consumer")
+    known = emitter.known
     if epoch == known.generation_id:
         known.metadata_hash = record.metadata_hash
         return
-    _let_removed_go(telling)
+    _let_removed_go(emitter)
     if known.is_open:
-        telling.tell("rebalance.superseded", rebalance_ms=since(telling))
+        emitter.emit("rebalance.superseded", rebalance_ms=since(emitter))
     if not known.triggers and known.metadata_hash not in (None, record.metadata_hash):
-        add_trigger(telling, trigger(Cause.TOPICS_CHANGED, None, telling.time_ms))
+        add_trigger(emitter, trigger(Cause.TOPICS_CHANGED, None, emitter.time_ms))
     begins_in_the_middle = known.generation_id == 0 and epoch > FIRST_EPOCH_MAX
     triggers = [] if begins_in_the_middle else known.triggers
     before = known.generation_id or min(epoch, FIRST_EPOCH_MAX) - 1
-    telling.begin(epoch, triggers, telling.time_ms, epoch - before - 1)
+    emitter.begin(epoch, triggers, emitter.time_ms, epoch - before - 1)
     known.generation_id, known.metadata_hash, known.triggers = epoch, record.metadata_hash, []
-    known.started_ms, known.is_open, known.state = telling.time_ms, True, "Assigning"
+    known.started_ms, known.is_open, known.state = emitter.time_ms, True, "Assigning"
     if not known.members:
         known.is_open, known.state = False, "Empty"
-        telling.tell("group.emptied", rebalance_ms=0, triggers=triggers)
+        emitter.emit("group.emptied", rebalance_ms=0, triggers=triggers)
 
 
-def target_events(telling: Telling, record: TargetEpoch) -> None:
+def target_events(emitter: EventEmitter, record: TargetEpoch) -> None:
     """The target of an older epoch is told too: a coordinator may compute it until after the epoch has risen again."""
-    known = telling.known
+    known = emitter.known
     if not known.is_open or known.state != "Assigning" or not 0 < record.epoch <= known.generation_id:
         return
     is_late = record.epoch < known.generation_id
     if not is_late:
         known.state = "Reconciling"
-    telling.tell(
+    emitter.emit(
         "generation.started",
         leader=None,
         protocol_type="consumer",
         protocol_name=known.protocol_name,
         members=len(known.members),
-        join_ms=None if is_late else since(telling),
+        join_ms=None if is_late else since(emitter),
         target_epoch=record.epoch,
     )
 
 
-def _current(telling: Telling, record: CurrentAssignment, name_of: TopicNames) -> None:
-    known = telling.known
+def _current(emitter: EventEmitter, record: CurrentAssignment, name_of: TopicNames) -> None:
+    known = emitter.known
     member = known.members.get(record.member_id)
     if member is None:
         return
     partitions = _named(known, member, record.partitions, name_of)
     member.epoch, member.is_settled, member.holds_names = record.epoch, record.is_settled, False
-    telling.assign(member, partitions, record.unnamed_partitions)
+    emitter.assign(member, partitions, record.unnamed_partitions)
     if not known.is_open or not is_stable(known):
         return
     known.is_open, known.state = False, "Stable"
-    took_ms = since(telling)
-    telling.tell(
+    took_ms = since(emitter)
+    emitter.emit(
         "generation.stable",
         members=len(known.members),
-        partitions=telling.partition_count(),
+        partitions=emitter.partition_count(),
         rebalance_ms=took_ms,
         slowest_member=member.reference(),
         slowest_sync_ms=took_ms,
     )
 
 
-def _named(known: KnownGroup, member: KnownMember, by_id: TopicPartitions, name_of: TopicNames) -> TopicPartitions:
+def _named(known: GroupSoFar, member: KnownMember, by_id: TopicPartitions, name_of: TopicNames) -> TopicPartitions:
     """By names, as far as they are known; a topic keeps the one that it was told by first.
 
     Of a group that was a classic one the names may follow from what a member held then.
@@ -224,12 +224,12 @@ def _named(known: KnownGroup, member: KnownMember, by_id: TopicPartitions, name_
     return {names[member_id]: indexes for member_id, indexes in by_id.items()}
 
 
-def is_stable(known: KnownGroup) -> bool:
+def is_stable(known: GroupSoFar) -> bool:
     """Whether all members have got to the epoch of the group."""
     return all(member.is_settled and member.epoch == known.generation_id for member in known.members.values())
 
 
-def since(telling: Telling) -> int:
+def since(emitter: EventEmitter) -> int:
     """Since the epoch began. The clocks of two coordinators may differ."""
-    started_ms = telling.known.started_ms
-    return 0 if started_ms is None else max(0, telling.time_ms - started_ms)
+    started_ms = emitter.known.started_ms
+    return 0 if started_ms is None else max(0, emitter.time_ms - started_ms)

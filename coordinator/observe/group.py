@@ -12,7 +12,7 @@ from coordinator.observe.classic_lines import Gathered, Members, gathered_events
 from coordinator.observe.consumer import TopicNames, consumer_events
 from coordinator.observe.consumer_lines import ConsumerLines, end_epoch, removed_by
 from coordinator.observe.evidence import ObservedEvent
-from coordinator.observe.known import CLASSIC, Event, KnownGroup, KnownMember, Removed, Telling
+from coordinator.observe.known import CLASSIC, Event, EventEmitter, GroupSoFar, KnownMember, Removed
 from coordinator.observe.logs import statements as said
 from coordinator.observe.logs.client_statements import ClientStatement
 from coordinator.observe.logs.statements import OfGroup, Statement
@@ -35,7 +35,7 @@ REBALANCE_BEGINS_MS: Final = 60_000
 class ObserverState(msgspec.Struct):
     """What an observer of a group has gathered and not told yet, and what it tells it by."""
 
-    known: KnownGroup
+    known: GroupSoFar
     current: Gathered | None
     waiting: list[OfGroup]
     explained: dict[str, Removed]
@@ -64,7 +64,7 @@ class GroupObserver:
         """
         self.group_id = group_id
         self.events: list[ObservedEvent] = []
-        self._known = KnownGroup()
+        self._known = GroupSoFar()
         self._name_of = name_of
         self._members = members
         self._has_records = has_records
@@ -79,7 +79,7 @@ class GroupObserver:
 
     def take(self, seen: Seen) -> None:
         if isinstance(seen, ClientStatement):
-            self.take_client(seen)
+            self.apply_client(seen)
         elif isinstance(seen, Statement):
             if isinstance(seen, said.InstanceFenced):
                 if seen.holder in self._known.members:  # the line names no group
@@ -88,9 +88,9 @@ class GroupObserver:
                 if f", {self.group_id}, " in f", {seen.text}, ":
                     self._deleted(seen, Cause.ADMIN)
             elif isinstance(seen, OfGroup) and seen.group_id == self.group_id:
-                self._take_statement(seen)
+                self._apply_statement(seen)
         else:
-            self._take_record(*seen)
+            self._apply_record(*seen)
 
     def end(self) -> None:
         """Nothing more is seen: tell what is still open."""
@@ -101,7 +101,7 @@ class GroupObserver:
         self._lines.is_whole = False
 
     @property
-    def known(self) -> KnownGroup:
+    def known(self) -> GroupSoFar:
         """The group by what has been told of it."""
         return self._known
 
@@ -133,45 +133,45 @@ class GroupObserver:
 
     # ---- records
 
-    def _take_record(self, place: Place, record: GroupRecord) -> None:
+    def _apply_record(self, place: Place, record: GroupRecord) -> None:
         if self._known.polled is not None:  # records may be read by now, and count otherwise than polls do
-            self._known = KnownGroup(seq=self._known.seq)
+            self._known = GroupSoFar(seq=self._known.seq)
         if isinstance(record, ClassicGroup):
-            self._take_classic(place, record)
+            self._apply_classic(place, record)
             return
         if self._known.protocol == CLASSIC:
             self._finish(place)
-        telling = self._telling(place)
-        consumer_events(telling, record, self._name_of)
-        self._keep(telling, is_inferred=True)
+        emitter = self._emitter(place)
+        consumer_events(emitter, record, self._name_of)
+        self._keep(emitter, is_inferred=True)
 
-    def _take_classic(self, place: Place, record: ClassicGroup) -> None:
+    def _apply_classic(self, place: Place, record: ClassicGroup) -> None:
         current = self._current
         if current is not None and record.generation_id == current.generation_id:
             self._finish(place, record)
             return
         if current is not None and record.generation_id > current.generation_id:
             self._finish(place)
-        telling = self._telling(place)
-        classic_events(telling, record)
-        self._keep(telling, is_inferred=True)
+        emitter = self._emitter(place)
+        classic_events(emitter, record)
+        self._keep(emitter, is_inferred=True)
 
-    def _telling(self, place: Place) -> Telling:
-        telling = Telling(self.group_id, self._known, place.time_ms, self._explained)
-        telling.places = (place,)
+    def _emitter(self, place: Place) -> EventEmitter:
+        emitter = EventEmitter(self.group_id, self._known, place.time_ms, self._explained)
+        emitter.places = (place,)
         if self._gone is not None and abs(self._gone[0].time_ms - place.time_ms) <= GONE_AT_ONCE_MS:
-            telling.removed_because = self._gone[1]
-        return telling
+            emitter.removed_because = self._gone[1]
+        return emitter
 
-    def _keep(self, telling: Telling, *, is_inferred: bool) -> None:
-        self._known = telling.known
-        for event in telling.events:
-            places = (*telling.places_of.get(event["seq"], ()), *self._lines.of(event))
+    def _keep(self, emitter: EventEmitter, *, is_inferred: bool) -> None:
+        self._known = emitter.known
+        for event in emitter.events:
+            places = (*emitter.places_of.get(event["seq"], ()), *self._lines.of(event))
             self.events.append(ObservedEvent(with_causes(event), places, is_inferred and _is_inferred(event, places)))
 
     # ---- polls
 
-    def take_poll(self, now: "PresentGroup", before: Place | None, *, was_absent: bool) -> bool:
+    def apply_poll(self, now: "PresentGroup", before: Place | None, *, was_absent: bool) -> bool:
         """What a poll shows of the group, see `polled_events`; return False if it was left out.
 
         That it is in the middle of a rebalance that lines tell, or if the group may not be described.
@@ -180,41 +180,41 @@ class GroupObserver:
         begins = any(group_id.place.time_ms >= lately_ms for group_id in self._waiting)
         if self._current is not None or begins or not now.is_described:
             return False
-        telling = self._telling(now.place)
-        polled_events(telling, now, before, was_absent=was_absent)
-        if telling.events or telling.known.polled is None:
-            telling.known.polled = now.place
-        self._keep(telling, is_inferred=True)
+        emitter = self._emitter(now.place)
+        polled_events(emitter, now, before, was_absent=was_absent)
+        if emitter.events or emitter.known.polled is None:
+            emitter.known.polled = now.place
+        self._keep(emitter, is_inferred=True)
         return True
 
-    def take_absence(self, before: Place | None, at: Place) -> bool:
+    def apply_absence(self, before: Place | None, at: Place) -> bool:
         """A poll shows that there is no such group; return False if that is left to the lines."""
         if not self._known.protocol or self._known.has_lines:
             return False
-        telling = self._telling(at)
-        absent_events(telling, before, at)
-        telling.known.polled = at
-        self._keep(telling, is_inferred=True)
+        emitter = self._emitter(at)
+        absent_events(emitter, before, at)
+        emitter.known.polled = at
+        self._keep(emitter, is_inferred=True)
         return True
 
     # ---- lines
 
-    def _take_statement(self, statement: OfGroup) -> None:
+    def _apply_statement(self, statement: OfGroup) -> None:
         if isinstance(statement, (said.GroupLoaded, said.GroupUnloaded)):
-            self._take_move(statement)
+            self._apply_move(statement)
             return
         if not self._is_of_records(statement):
             self._known.has_lines = True
         # A group that becomes a classic one prepares a rebalance before its records say so.
         is_epochs = self._known.protocol in OF_EPOCHS and not isinstance(statement, _OF_CLASSIC_GROUPS)
         if isinstance(statement, _OF_CONSUMER_GROUPS) or is_epochs:
-            self._take_consumer_line(statement)
+            self._apply_consumer_line(statement)
         elif isinstance(statement, said.RebalancePrepared):
             self._finish(statement.place)
             self._current = Gathered(statement.generation_before, statement, self._waiting)
             self._waiting = []
         elif isinstance(statement, (said.GroupStabilized, said.AssignmentReceived, said.GroupEmptied)):
-            self._take_step(statement)
+            self._apply_step(statement)
         elif isinstance(statement, _CHANGES):
             current = self._current
             (self._waiting if current is None or current.is_complete else current.changes).append(statement)
@@ -226,7 +226,7 @@ class GroupObserver:
         kinds = {self._known.protocol, getattr(statement, "protocol", None)}
         return self._has_records and not kinds & WITHOUT_RECORDS
 
-    def _take_move(self, statement: said.GroupLoaded | said.GroupUnloaded) -> None:
+    def _apply_move(self, statement: said.GroupLoaded | said.GroupUnloaded) -> None:
         """A broker gave the group up, or took it: a broker that did not have it last gives up nothing."""
         known, place = self._known, statement.place
         if isinstance(statement, said.GroupUnloaded):
@@ -237,11 +237,11 @@ class GroupObserver:
         if not self._known.protocol:
             self._known.coordinator = place.broker_id
             return
-        telling = self._telling(place)
-        telling.load(place)
-        self._keep(telling, is_inferred=False)
+        emitter = self._emitter(place)
+        emitter.load(place)
+        self._keep(emitter, is_inferred=False)
 
-    def _take_step(self, statement: said.GroupStabilized | said.AssignmentReceived | said.GroupEmptied) -> None:
+    def _apply_step(self, statement: said.GroupStabilized | said.AssignmentReceived | said.GroupEmptied) -> None:
         current = self._current
         if current is None or current.generation_id != statement.generation_id:
             if self._known.protocol == CLASSIC and statement.generation_id <= self._known.generation_id:
@@ -264,10 +264,10 @@ class GroupObserver:
         rebalance, self._current = self._current, None
         if rebalance is None:
             return
-        telling = Telling(self.group_id, self._known, 0 if place is None else place.time_ms)
-        telling.places = () if place is None or record is None else (place,)
-        gathered_events(telling, rebalance, record, self._members, until=place)
-        self._keep(telling, is_inferred=False)
+        emitter = EventEmitter(self.group_id, self._known, 0 if place is None else place.time_ms)
+        emitter.places = () if place is None or record is None else (place,)
+        gathered_events(emitter, rebalance, record, self._members, until=place)
+        self._keep(emitter, is_inferred=False)
 
     def _deleted(self, statement: Statement, cause: Cause) -> None:
         """The group is gone. Where its records can be seen, one of them says so then, and the line why."""
@@ -275,12 +275,12 @@ class GroupObserver:
             self._gone = statement.place, cause
             return
         self._finish(statement.place)
-        telling = self._telling(statement.place)
-        telling.removed_because = cause
-        if telling.known.protocol in OF_EPOCHS:
-            end_epoch(telling, self.group_id)
-        telling.remove()
-        self._keep(telling, is_inferred=False)
+        emitter = self._emitter(statement.place)
+        emitter.removed_because = cause
+        if emitter.known.protocol in OF_EPOCHS:
+            end_epoch(emitter, self.group_id)
+        emitter.remove()
+        self._keep(emitter, is_inferred=False)
 
     def _refused(self, statement: said.JoinRefused | said.InstanceFenced) -> None:
         """A client that was refused, as another one has its static instance id."""
@@ -293,20 +293,20 @@ class GroupObserver:
         instance_id = statement.group_instance_id
         error = "FENCED_INSTANCE_ID" if is_fenced else "UNRELEASED_INSTANCE_ID"
         refusal = Refusal(api, error, self._members.of(statement.member_id, instance_id))
-        self._tell_refusal(refusal, statement.place, self._members.of(statement.holder, instance_id))
+        self._emit_refusal(refusal, statement.place, self._members.of(statement.holder, instance_id))
 
-    def take_client(self, statement: ClientStatement) -> None:
+    def apply_client(self, statement: ClientStatement) -> None:
         """What a client's own log says of a request that was refused: brokers log next to none of these."""
         refusal = refusal_of(statement)
         if refusal is not None:
-            self._tell_refusal(refusal, statement.place, None)
+            self._emit_refusal(refusal, statement.place, None)
 
-    def _tell_refusal(self, refusal: Refusal, place: Place, holder: KnownMember | None) -> None:
+    def _emit_refusal(self, refusal: Refusal, place: Place, holder: KnownMember | None) -> None:
         times = self._refusals.count(refusal, place.time_ms)
         if times is None:
             return
-        telling = self._telling(place)
-        telling.tell(
+        emitter = self._emitter(place)
+        emitter.emit(
             "request.rejected",
             api=refusal.api,
             error=refusal.error,
@@ -314,9 +314,9 @@ class GroupObserver:
             holder=None if holder is None else holder.reference(),
             count=times,
         )
-        self._keep(telling, is_inferred=False)
+        self._keep(emitter, is_inferred=False)
 
-    def _take_consumer_line(self, statement: OfGroup) -> None:
+    def _apply_consumer_line(self, statement: OfGroup) -> None:
         if isinstance(statement, said.JoinRefused):
             self._refused(statement)
             return
@@ -325,9 +325,9 @@ class GroupObserver:
             self._explained[getattr(statement, "member_id", "")] = how
         self._lines.note(statement)
         if not self._is_of_records(statement):
-            telling = self._telling(statement.place)
-            self._lines.tell(telling, statement, self._members)
-            self._keep(telling, is_inferred=False)
+            emitter = self._emitter(statement.place)
+            self._lines.emit(emitter, statement, self._members)
+            self._keep(emitter, is_inferred=False)
 
 
 _OF_CONSUMER_GROUPS: Final = (

@@ -26,7 +26,7 @@ from coordinator.observe.ordering import ahead_ms, members_in
 from coordinator.observe.places import Place
 from coordinator.observe.poll import LIST_GROUPS, PresentGroup
 from coordinator.observe.records.stored import GroupRecord
-from coordinator.observe.sources import tells_reason
+from coordinator.observe.sources import logs_reason
 
 CONFIRMED_WITHIN_MS: Final = 1_000
 """A record that is written later than this after a line confirms it no more: it may not be read yet when the line is
@@ -87,7 +87,7 @@ def _order(line: Waiting) -> tuple[int, str, LineMark]:
 
 
 class GroupStream:
-    """Give it what is read with `put`, and have it told with `tell`."""
+    """Give it what is read with `put`, and have it told with `emit`."""
 
     def __init__(self, group_id: str, name_of: TopicNames, *, has_records: bool, seq: int = 0) -> None:
         """`seq` is that of the last event of an earlier group with this id, which is forgotten."""
@@ -148,14 +148,14 @@ class GroupStream:
         if read_to is not None and line.mark <= read_to:
             return False
         self._kept.lines_to = {**self._kept.lines_to, line.log: line.mark}
-        self._observer.take_client(line.statement)
+        self._observer.apply_client(line.statement)
         said = self._kept.clients.put(line.statement)
         if said is not None:
             self._observer.state.explained[said.who] = Removed(Cause.MEMBER_LEFT, said.reason)
         self.is_changed = True
         return True
 
-    def told_at_once(self) -> list[ObservedEvent]:
+    def emitted_at_once(self) -> list[ObservedEvent]:
         """The events of lines of clients, which wait for nothing."""
         return self._told()
 
@@ -192,20 +192,20 @@ class GroupStream:
 
     # ---- telling
 
-    def tell(self, is_due: Callable[[Waiting], bool], now: float) -> list[ObservedEvent]:
+    def emit(self, is_due: Callable[[Waiting], bool], now: float) -> list[ObservedEvent]:
         """The events of all that is due, in order, up to the first that is not."""
         found: list[ObservedEvent] = []
         while (following := self.next) is not None and is_due(following):
             if isinstance(following.of, PollOfGroup):
                 self._poll = None
-                self._tell_poll(following.of)
+                self._emit_poll(following.of)
             elif isinstance(following.of, LoggedStatement):
                 self._lines.pop(0)
-                self._tell_line(following.of)
+                self._emit_line(following.of)
                 self.is_changed = True
             else:
                 self._records.popleft()
-                self._tell_record(*following.of)
+                self._emit_record(*following.of)
                 self.is_changed = True
             found += self._told()
             if not self._observer.awaits_record:
@@ -214,7 +214,7 @@ class GroupStream:
                 self._completed_at = now
         return found
 
-    def tell_without_record(self, before: float) -> list[ObservedEvent]:
+    def emit_without_record(self, before: float) -> list[ObservedEvent]:
         """The events of a rebalance that is over by its lines, since `before`, and whose record has not come."""
         if not self._observer.awaits_record or self._completed_at is None or self._completed_at > before:
             return []
@@ -226,7 +226,7 @@ class GroupStream:
     def awaits_record(self) -> bool:
         return self._observer.awaits_record
 
-    def _tell_record(self, place: Place, record: GroupRecord) -> None:
+    def _emit_record(self, place: Place, record: GroupRecord) -> None:
         assert place.position is not None
         self._observer.state.members.update(members_in(record))
         self._observer.take((place, record))
@@ -235,7 +235,7 @@ class GroupStream:
         if key is not None:
             self._kept.recent = [*self._kept.recent, (*key, place.time_ms)][-RECENT_RECORDS:]
 
-    def _tell_poll(self, poll: PollOfGroup) -> None:
+    def _emit_poll(self, poll: PollOfGroup) -> None:
         """One that was asked for before something else was read may be older than that: the next one is not."""
         if self._arrived >= poll.asked_at:
             return
@@ -244,14 +244,14 @@ class GroupStream:
             before = msgspec.structs.replace(poll.place, name=LIST_GROUPS, time_ms=self._absent_ms, broker_id=None)
         known = self._observer.known.polled
         if poll.group is None:
-            is_taken = self._observer.take_absence(before, poll.place)
+            is_taken = self._observer.apply_absence(before, poll.place)
         else:
-            is_taken = self._observer.take_poll(poll.group, before, was_absent=before is not None)
+            is_taken = self._observer.apply_poll(poll.group, before, was_absent=before is not None)
         if is_taken:
             self._polled, self._absent_ms = poll.place, None
         self.is_changed |= known is not self._observer.known.polled
 
-    def _tell_line(self, line: LoggedStatement) -> None:
+    def _emit_line(self, line: LoggedStatement) -> None:
         self._kept.lines_to = {**self._kept.lines_to, line.log: line.mark}
         if line.statement.is_doubtful and not self._is_confirmed(line.statement):
             self.lines_left_out += 1
@@ -260,7 +260,7 @@ class GroupStream:
                 self._observer.leave_lines_out()
             return
         statement = self._kept.clients.explained(line.statement)
-        self._kept.reasons_are_seen = self._kept.reasons_are_seen or tells_reason(line.statement)
+        self._kept.reasons_are_seen = self._kept.reasons_are_seen or logs_reason(line.statement)
         self._observer.take(statement)
 
     def _is_confirmed(self, statement: OfGroup) -> bool:

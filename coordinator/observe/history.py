@@ -71,7 +71,7 @@ class ObservedHistory(GroupHistory):
         events = [self.observed.get(seq) for seq in claim.evidence.events]
         return any(event is None or event.is_inferred for event in events)
 
-    def known_of(self, claim: Claim) -> Known:
+    def certainty_of(self, claim: Claim) -> Known:
         """How a claim is known: what rests on an inferred event is derived."""
         is_seen = claim.evidence.known is Known.SEEN
         return Known.DERIVED if is_seen and self.is_inferred(claim) else claim.evidence.known

@@ -9,7 +9,7 @@ from coordinator.core.causes import Cause, Requester
 from coordinator.observe.classic_lines import Gathered
 from coordinator.observe.clients_said import ClientsSaid
 from coordinator.observe.group import ObserverState
-from coordinator.observe.known import KnownGroup, KnownMember, Removed
+from coordinator.observe.known import GroupSoFar, KnownMember, Removed
 from coordinator.observe.logs import statements as said
 from coordinator.observe.logs.statements import OfGroup
 from coordinator.observe.places import Place
@@ -39,7 +39,7 @@ class KeptGroup(msgspec.Struct, array_like=True):
     """What is kept of a group. `read_to` is the offset of its last record that was taken, -1 if there is none."""
 
     group_id: str
-    known: KnownGroup
+    known: GroupSoFar
     current: _Rebalance | None
     waiting: list[_Line]
     explained: dict[str, tuple[str, str | None, Requester | None]]

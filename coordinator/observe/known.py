@@ -53,7 +53,7 @@ class KnownMember(msgspec.Struct):
         return count(self.partitions) + self.unnamed_partitions
 
 
-class KnownGroup(msgspec.Struct):
+class GroupSoFar(msgspec.Struct):
     """A group as the records so far describe it. `seq` is that of its last event, whichever incarnation it was of.
 
     From `triggers` on, the fields are those of a consumer group's epoch.
@@ -121,11 +121,11 @@ class Removed(msgspec.Struct, frozen=True, gc=False):
 GONE: Final = Removed()
 
 
-class Telling:
+class EventEmitter:
     """Collects the events that what was seen of a group stands for, and numbers them."""
 
     def __init__(
-        self, group_id: str, known: KnownGroup, time_ms: int, explained: Mapping[str, Removed] | None = None
+        self, group_id: str, known: GroupSoFar, time_ms: int, explained: Mapping[str, Removed] | None = None
     ) -> None:
         """`explained`: member id → how it went, by what is known beside the records."""
         self.known = known
@@ -141,7 +141,7 @@ class Telling:
         self._explained = {} if explained is None else explained
         self._state_before, self._generation_before = known.state, known.generation_id
 
-    def tell(self, kind: str, **own: Any) -> None:
+    def emit(self, kind: str, **own: Any) -> None:
         known = self.known
         known.seq += 1
         if self.places:
@@ -170,7 +170,7 @@ class Telling:
         known = self.known
         known.created_seq = known.seq + 1
         known.protocol, known.protocol_type, known.state, known.generation_id = protocol, protocol_type, "Empty", 0
-        self.tell("group.created", group_type=protocol)
+        self.emit("group.created", group_type=protocol)
 
     def remove(self) -> None:
         """End the incarnation, if there is one."""
@@ -178,12 +178,12 @@ class Telling:
         if not known.protocol:
             return
         known.state = "Dead"
-        self.tell("group.removed", cause=str(self.removed_because))
-        self.known = KnownGroup(seq=known.seq)
+        self.emit("group.removed", cause=str(self.removed_because))
+        self.known = GroupSoFar(seq=known.seq)
 
     def join(self, member: KnownMember) -> None:
         self.known.members[member.member_id] = member
-        self.tell(
+        self.emit(
             "member.joined",
             member=member.reference(),
             subscribed_topics=member.topics or [],
@@ -195,7 +195,7 @@ class Telling:
         """Return it as a trigger of the rebalance that it leads to."""
         member = self.known.members.pop(member_id)
         how = removed or self._explained.get(member_id, GONE)
-        self.tell(
+        self.emit(
             "member.removed",
             member=member.reference(),
             cause=str(how.cause),
@@ -207,14 +207,14 @@ class Telling:
 
     def resubscribe(self, member: KnownMember, topics: list[str]) -> None:
         """A member subscribes to other topics than before."""
-        self.tell("member.rejoined", member=member.reference(), metadata_changed=True, subscribed_topics=topics)
+        self.emit("member.rejoined", member=member.reference(), metadata_changed=True, subscribed_topics=topics)
 
     def replace(self, old_member_id: str, member: KnownMember) -> None:
         """A static member came back under another member id."""
         old = self.known.members.pop(old_member_id)
         member.partitions, member.unnamed_partitions = old.partitions, old.unnamed_partitions
         self.known.members[member.member_id] = member
-        self.tell("static_member.replaced", member=member.reference(), old_member_id=old_member_id)
+        self.emit("static_member.replaced", member=member.reference(), old_member_id=old_member_id)
 
     def assign(self, member: KnownMember, partitions: TopicPartitions, unnamed: int) -> None:
         """Say what a member gained and lost, if anything."""
@@ -225,7 +225,7 @@ class Telling:
             return
         own: dict[str, Any] = {"partitions": partitions, "unnamed_partitions": unnamed, "readable": True}
         changes = {"gained": by_topic(now - before), "lost": by_topic(before - now)}
-        self.tell("member.assigned", member=member.reference(), **own, **changes)
+        self.emit("member.assigned", member=member.reference(), **own, **changes)
 
     def labelled(self, partitions: TopicPartitions) -> TopicPartitions:
         """Each topic by the name that it was told by before: else one topic counts as two."""
@@ -239,7 +239,7 @@ class Telling:
     def begin(self, generation_id: int, triggers: list[dict[str, Any]], started_ms: int | None, unseen: int) -> None:
         """A rebalance led, or leads, to a generation. `started_ms` is None if the records do not tell when it began."""
         first = triggers[0] if triggers else {"cause": None, "member": None}
-        self.tell(
+        self.emit(
             "rebalance.started",
             cause=first["cause"],
             member=first["member"],
@@ -259,7 +259,7 @@ class Telling:
         known.is_converting = known.is_open = False
         known.removed, known.triggers = {}, []
         known.metadata_hash = known.started_ms = None
-        self.tell(
+        self.emit(
             "group.converted",
             group_type=protocol,
             protocol_type=known.protocol_type,
@@ -273,7 +273,7 @@ class Telling:
         known, broker = self.known, loaded.broker_id
         self.places = (loaded,) if known.unloaded is None else (loaded, known.unloaded)
         known.coordinator, known.unloaded = broker, None
-        self.tell(
+        self.emit(
             "group.loaded",
             group_type=known.protocol,
             protocol_type=known.protocol_type,
@@ -308,15 +308,15 @@ def by_topic(found: set[tuple[str, int]]) -> TopicPartitions:
     return partitions
 
 
-def delete_or_convert(telling: Telling) -> None:
+def delete_or_convert(emitter: EventEmitter) -> None:
     """The records of the group were removed. One with members cannot be deleted: it changes its protocol.
 
     The records of the other protocol follow at once; records that are removed again are those of no conversion.
     """
-    if telling.known.members and not telling.known.is_converting:
-        telling.known.is_converting = True
+    if emitter.known.members and not emitter.known.is_converting:
+        emitter.known.is_converting = True
     else:
-        telling.remove()
+        emitter.remove()
 
 
 def renamed(before: TopicPartitions, now: TopicPartitions) -> dict[str, str]:

@@ -14,7 +14,7 @@ from coordinator.audit.schema import PARTITIONS_NAMED_MAX, TopicPartitions
 from coordinator.explain.generation import CLASSIC, OF_EPOCHS
 from coordinator.observe.classic import change_members
 from coordinator.observe.consumer import FIRST_EPOCH_MAX
-from coordinator.observe.known import KnownGroup, KnownMember, Telling, Trigger, count
+from coordinator.observe.known import EventEmitter, GroupSoFar, KnownMember, Trigger, count
 from coordinator.observe.places import Place
 from coordinator.observe.records.stored import ClassicGroup, ClassicMember
 
@@ -28,102 +28,102 @@ SHARE: Final = "share"
 SETTLED: Final = frozenset({STABLE, EMPTY})
 
 
-def polled_events(telling: Telling, now: "PresentGroup", before: Place | None, *, was_absent: bool) -> None:
+def polled_events(emitter: EventEmitter, now: "PresentGroup", before: Place | None, *, was_absent: bool) -> None:
     """Tell what a poll shows. `before` is the poll before it, None at the first one.
 
     `was_absent`: if nothing is known of the group, that poll saw that there was none.
     A classic group that rebalances is reported once it is stable: until then its members change.
     """
-    known = telling.known
+    known = emitter.known
     if known.protocol and (known.protocol != now.type or (now.epoch or 0) < _epoch(known)):
-        was_absent |= not _goes_on(telling, now)
-        known = telling.known
+        was_absent |= not _goes_on(emitter, now)
+        known = emitter.known
     if not known.protocol:
         if was_absent:
-            telling.places = _places(before, now.place)
-            telling.create(now.type, now.protocol_type)
+            emitter.places = _places(before, now.place)
+            emitter.create(now.type, now.protocol_type)
         else:
-            _begin_in_the_middle(telling, now)
+            _begin_in_the_middle(emitter, now)
             return
-    _tell_move(telling, now, before)
+    _emit_move(emitter, now, before)
     if now.type == CLASSIC and now.state not in SETTLED:
         return
     record = _as_record(now, known)
-    if telling.known.has_lines:
-        _tell_present(telling, now, record)
+    if emitter.known.has_lines:
+        _emit_present(emitter, now, record)
     else:
-        telling.places = _places(before, now.place)
-        _tell_changes(telling, now, record)
+        emitter.places = _places(before, now.place)
+        _emit_changes(emitter, now, record)
 
 
-def _tell_move(telling: Telling, now: "PresentGroup", before: Place | None) -> None:
+def _emit_move(emitter: EventEmitter, now: "PresentGroup", before: Place | None) -> None:
     """Another broker coordinates the group than at the poll before; lines tell it themselves."""
-    known, broker = telling.known, now.place.broker_id
+    known, broker = emitter.known, now.place.broker_id
     if known.has_lines or broker is None:
         return
     if before is not None and known.coordinator is not None and known.coordinator != broker:
         known.unloaded = msgspec.structs.replace(before, broker_id=known.coordinator)
-        telling.load(now.place)
+        emitter.load(now.place)
     known.coordinator = broker
 
 
-def absent_events(telling: Telling, before: Place | None, at: Place) -> None:
+def absent_events(emitter: EventEmitter, before: Place | None, at: Place) -> None:
     """The group is not there any more."""
-    telling.places = _places(before, at)
-    for member_id in list(telling.known.members):
-        telling.leave(member_id)
-    telling.remove()
+    emitter.places = _places(before, at)
+    for member_id in list(emitter.known.members):
+        emitter.leave(member_id)
+    emitter.remove()
 
 
 def _places(before: Place | None, now: Place) -> tuple[Place, ...]:
     return (now,) if before is None else (before, now)
 
 
-def _epoch(known: KnownGroup) -> int:
+def _epoch(known: GroupSoFar) -> int:
     return known.generation_id if known.protocol in OF_EPOCHS else 0
 
 
-def _goes_on(telling: Telling, now: "PresentGroup") -> bool:
+def _goes_on(emitter: EventEmitter, now: "PresentGroup") -> bool:
     """The protocol changed, or the epoch fell: with a member in common it is the same group, else another one."""
-    known = telling.known
+    known = emitter.known
     if known.protocol != now.type and any(member.member_id in known.members for member in now.members):
-        telling.convert(now.type)
+        emitter.convert(now.type)
         return True
-    telling.remove()
+    emitter.remove()
     return False
 
 
-def _begin_in_the_middle(telling: Telling, now: "PresentGroup") -> None:
+def _begin_in_the_middle(emitter: EventEmitter, now: "PresentGroup") -> None:
     """What was before the first poll is not known, so no event says that the group was made."""
-    known = telling.known
+    known = emitter.known
     known.seq += 1
     known.created_seq = known.seq
     known.protocol, known.protocol_type = now.type, now.protocol_type
     known.coordinator = now.place.broker_id
     record = _as_record(now, known)
-    _take_members(known, record)
-    _tell_snapshot(telling, now)
+    _apply_members(known, record)
+    _emit_snapshot(emitter, now)
 
 
-def _tell_present(telling: Telling, now: "PresentGroup", record: ClassicGroup) -> None:
+def _emit_present(emitter: EventEmitter, now: "PresentGroup", record: ClassicGroup) -> None:
     """Lines tell what happens, and neither who was there before them nor who owns what.
 
     Nor do most tell when the members of a group of epochs have got there.
     """
-    known = telling.known
+    known = emitter.known
     is_same = {member.member_id for member in record.members} == known.members.keys()
     if known.is_open and now.epoch == known.generation_id and is_same:
-        _assign(telling, record)
+        _assign(emitter, record)
         if now.state in SETTLED:
             known.is_open = False
-            _end(telling, now, [])
+            _end(emitter, now, [])
         return
     if _differs(known, now, record):
-        _take_members(known, record)
-        _tell_snapshot(telling, now)
+        _apply_members(known, record)
+        _emit_snapshot(emitter, now)
 
 
-def _differs(known: KnownGroup, now: "PresentGroup", record: ClassicGroup) -> bool:
+def _differs(known: GroupSoFar, now: "PresentGroup", record: ClassicGroup) -> bool:
     is_newer = known.protocol in OF_EPOCHS and (now.epoch or 0) > known.generation_id
     return is_newer or _owned(record.members) != _owned(known.members.values())
 
@@ -132,23 +132,23 @@ def _owned(members: Iterable[ClassicMember | KnownMember]) -> dict[str, tuple[To
     return {member.member_id: (member.partitions, member.unnamed_partitions) for member in members}
 
 
-def _tell_snapshot(telling: Telling, now: "PresentGroup") -> None:
-    known = telling.known
+def _emit_snapshot(emitter: EventEmitter, now: "PresentGroup") -> None:
+    known = emitter.known
     known.state, known.protocol_name = now.state, now.protocol_name
     known.is_open = now.type in OF_EPOCHS and now.state not in SETTLED
     if now.epoch is not None:
         known.generation_id = now.epoch
-    telling.tell(
+    emitter.emit(
         "group.snapshot",
         group_type=now.type,
         protocol_type=now.protocol_type,
         protocol_name=now.protocol_name,
         leader=known.leader,
-        members=telling.snapshots(),
+        members=emitter.snapshots(),
     )
 
 
-def _take_members(known: KnownGroup, record: ClassicGroup) -> None:
+def _apply_members(known: GroupSoFar, record: ClassicGroup) -> None:
     members = {}
     for each in record.members:
         member = known.members.get(each.member_id) or _member(each)
@@ -159,83 +159,83 @@ def _take_members(known: KnownGroup, record: ClassicGroup) -> None:
     known.members = members
 
 
-def _tell_changes(telling: Telling, now: "PresentGroup", record: ClassicGroup) -> None:
-    known = telling.known
-    triggers = change_members(telling, record)
+def _emit_changes(emitter: EventEmitter, now: "PresentGroup", record: ClassicGroup) -> None:
+    known = emitter.known
+    triggers = change_members(emitter, record)
     has_moved = _owned(record.members) != _owned(known.members.values())
     if now.epoch is not None:
-        _tell_epoch(telling, now, record, triggers)
+        _emit_epoch(emitter, now, record, triggers)
     elif triggers or has_moved:
-        _begin(telling, known.generation_id + 1, now, triggers)
+        _begin(emitter, known.generation_id + 1, now, triggers)
         known.generation_id += 1
-        _start(telling, now, triggers)
-        _assign(telling, record)
-        _end(telling, now, triggers)
+        _start(emitter, now, triggers)
+        _assign(emitter, record)
+        _end(emitter, now, triggers)
     known.state = now.state
 
 
-def _tell_epoch(telling: Telling, now: "PresentGroup", record: ClassicGroup, triggers: list[Trigger]) -> None:
+def _emit_epoch(emitter: EventEmitter, now: "PresentGroup", record: ClassicGroup, triggers: list[Trigger]) -> None:
     """Members get to an epoch one by one, which polls may see or not."""
-    known, epoch = telling.known, now.epoch or 0
+    known, epoch = emitter.known, now.epoch or 0
     is_new = epoch > known.generation_id
     if is_new:
         # Whether the one before became stable between the polls is not seen, so nothing says that it did not.
-        _begin(telling, epoch, now, triggers)
+        _begin(emitter, epoch, now, triggers)
         known.generation_id, known.is_open, known.has_target, known.state = epoch, True, False, now.state
     if known.is_open and not known.has_target and now.state != ASSIGNING:
         known.has_target = True
-        _start(telling, now, triggers)
-    _assign(telling, record)
+        _start(emitter, now, triggers)
+    _assign(emitter, record)
     known.state = now.state
     if known.is_open and now.state in SETTLED:
         known.is_open = False
-        _end(telling, now, triggers)
+        _end(emitter, now, triggers)
 
 
-def _begin(telling: Telling, generation_id: int, now: "PresentGroup", triggers: list[Trigger]) -> None:
-    known = telling.known
+def _begin(emitter: EventEmitter, generation_id: int, now: "PresentGroup", triggers: list[Trigger]) -> None:
+    known = emitter.known
     before = known.generation_id or min(generation_id, FIRST_EPOCH_MAX) - 1
     known.protocol_type, known.protocol_name = now.protocol_type, now.protocol_name
-    telling.begin(generation_id, triggers, None, max(0, generation_id - before - 1))
+    emitter.begin(generation_id, triggers, None, max(0, generation_id - before - 1))
 
 
-def _start(telling: Telling, now: "PresentGroup", triggers: list[Trigger]) -> None:
-    if not telling.known.members:
+def _start(emitter: EventEmitter, now: "PresentGroup", triggers: list[Trigger]) -> None:
+    if not emitter.known.members:
         return
-    telling.tell(
+    emitter.emit(
         "generation.started",
         leader=None,
         protocol_type=now.protocol_type,
         protocol_name=now.protocol_name,
-        members=len(telling.known.members),
+        members=len(emitter.known.members),
         triggers=triggers,
         join_ms=None,
     )
 
 
-def _assign(telling: Telling, record: ClassicGroup) -> None:
+def _assign(emitter: EventEmitter, record: ClassicGroup) -> None:
     for each in record.members:
-        member = telling.known.members[each.member_id]
+        member = emitter.known.members[each.member_id]
         member.topics = each.topics or member.topics
-        telling.assign(member, each.partitions, each.unnamed_partitions)
+        emitter.assign(member, each.partitions, each.unnamed_partitions)
 
 
-def _end(telling: Telling, now: "PresentGroup", triggers: list[Trigger]) -> None:
-    known = telling.known
+def _end(emitter: EventEmitter, now: "PresentGroup", triggers: list[Trigger]) -> None:
+    known = emitter.known
     known.state = now.state
     is_shared = now.type == SHARE  # several members read a partition, so it has no owner
     if not known.members:
-        telling.tell("group.emptied", rebalance_ms=None, triggers=triggers)
+        emitter.emit("group.emptied", rebalance_ms=None, triggers=triggers)
         return
-    telling.tell(
+    emitter.emit(
         "generation.stable",
         members=len(known.members),
-        partitions=None if is_shared else telling.partition_count(),
+        partitions=None if is_shared else emitter.partition_count(),
         rebalance_ms=None,
     )
 
 
-def _as_record(now: "PresentGroup", known: KnownGroup) -> ClassicGroup:
+def _as_record(now: "PresentGroup", known: GroupSoFar) -> ClassicGroup:
     """As the record of a later generation would have it: a client that came back may as well be a new one."""
     counts = {member.member_id: count(member.partitions or {}) for member in now.members}
     are_named = sum(counts.values()) <= PARTITIONS_NAMED_MAX

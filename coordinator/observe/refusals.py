@@ -43,12 +43,12 @@ class Refusals(msgspec.Struct, array_like=True):
         member = refusal.member
         who = member.client_id or member.member_id
         key = f"{refusal.api} {refusal.error} {who} {member.group_instance_id or ''}"
-        times, told_ms = self.counts.get(key, (0, 0))
+        times, reported_ms = self.counts.get(key, (0, 0))
         times += 1
-        is_told = _is_power_of_ten(times) or at_ms - told_ms >= REJECTION_APART_MS
+        is_reported = _is_power_of_ten(times) or at_ms - reported_ms >= REJECTION_APART_MS
         others = {reason: value for reason, value in self.counts.items() if reason != key}
-        self.counts = dict(list(others.items())[1 - KEPT_MAX :]) | {key: (times, at_ms if is_told else told_ms)}
-        return times if is_told else None
+        self.counts = dict(list(others.items())[1 - KEPT_MAX :]) | {key: (times, at_ms if is_reported else reported_ms)}
+        return times if is_reported else None
 
 
 def _is_power_of_ten(number: int) -> bool:

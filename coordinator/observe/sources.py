@@ -192,12 +192,12 @@ def _history(seen: _Seen, server: Bootstrap | None) -> ObservedHistory:
 def note_statements(history: ObservedHistory, statements: Iterable[Statement]) -> None:
     """What lines tell that no event has a field for."""
     lines = list(statements)
-    history.reasons_are_seen = any(map(tells_reason, lines))
+    history.reasons_are_seen = any(map(logs_reason, lines))
     late = (line for line in lines if isinstance(line, said.ConsumerLate) and line.missing == "rejoin")
     history.late_to_rejoin = frozenset(consumer_late.member_id for consumer_late in late)
 
 
-def tells_reason(statement: Statement) -> bool:
+def logs_reason(statement: Statement) -> bool:
     """Whether the broker logs what clients give as a reason (from 3.2 on)."""
     is_one = isinstance(statement, (said.RebalancePrepared, said.MemberLeft))
     return is_one and getattr(statement, "client_reason", None) is not None

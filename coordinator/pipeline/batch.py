@@ -54,7 +54,7 @@ class Batches:
         """
         return {partition: state.read for partition, state in self.before(batch_id).items()}
 
-    def take_in(self, records: pa.Table, batch_id: int) -> None:
+    def add_records(self, records: pa.Table, batch_id: int) -> None:
         """Add records of bronze (value, partition, offset, timestamp_ms). Repeating a batch changes nothing.
 
         Raises:

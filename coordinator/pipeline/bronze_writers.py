@@ -34,7 +34,7 @@ class BronzeWriter(Protocol):
 
 def bronze_writer(tables: TableFolder, reading: Reading) -> BronzeWriter:
     """The writer for a folder: if it is local and the driver needs all records, it writes what it gets of them."""
-    if isinstance(tables, Tables) and reading.takes_all:
+    if isinstance(tables, Tables) and reading.reads_all:
         return ArrowBronze(tables)
     return SparkBronze(tables, reading)
 

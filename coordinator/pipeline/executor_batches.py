@@ -50,7 +50,7 @@ class ExecutorBatches:
             FoldFailed: what the executors returned cannot be used.
         """
         raw = raw.coalesce(raw.sparkSession.sparkContext.defaultParallelism)
-        if isinstance(self.tables, Tables) and self.reading.takes_all:
+        if isinstance(self.tables, Tables) and self.reading.reads_all:
             self._write_locally(self.tables, raw, batch_id)
         else:
             with _persisted(raw):
@@ -65,7 +65,7 @@ class ExecutorBatches:
         bronze = ArrowBronze(tables)
         unread = bronze.unread(batch_id, self.batches.read_before(batch_id))
         if unread is not None:
-            self.batches.take_in(self.reading.in_arrow(unread), batch_id)
+            self.batches.add_records(self.reading.in_arrow(unread), batch_id)
             return
         found = self._fold(raw, batch_id, returns_bronze=True)
         tables.append(BRONZE, found.bronze, batch_id)

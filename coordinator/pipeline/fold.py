@@ -88,18 +88,18 @@ class Fold:
         self._open: dict[str, Open] = {}
         self._rates: Counter[tuple[str, int, str, str]] = Counter()
 
-    def take_in(self, values: Iterable[bytes], positions: Iterable[Position]) -> None:
+    def add_records(self, values: Iterable[bytes], positions: Iterable[Position]) -> None:
         for value, position in zip(values, positions, strict=True):
             self._read.note(position.offset)
             event, why = read(value)
             if event is None:
                 self.reject(why, value, position)
             elif isinstance(event, OtherEvent):
-                self._take_other(event, value, position)
+                self._add_server_event(event, value, position)
             elif isinstance(event, ObservedEvent):
-                self._take_observed(event, value, position)
+                self._add_observed(event, value, position)
             else:
-                self._take_event(event, value, position)
+                self._add_event(event, value, position)
 
     def reject(self, why: str, value: bytes | None, position: Position) -> None:
         self.rows[REJECTS].append({**where(position), "why": why, "value": value})
@@ -117,7 +117,7 @@ class Fold:
 
     # ---- events
 
-    def _take_event(self, event: AuditEvent, value: bytes, position: Position) -> None:
+    def _add_event(self, event: AuditEvent, value: bytes, position: Position) -> None:
         if not self._is_new(event, position):
             return
         kind, has_member, has_cause = _SHAPES[type(event)]
@@ -133,7 +133,7 @@ class Fold:
             self._apply(group, event, cause)
             group.is_due = group.is_due or type(event) is not schema.OffsetsCommitted or bool(state.told)
 
-    def _take_other(self, event: OtherEvent, value: bytes, position: Position) -> None:
+    def _add_server_event(self, event: OtherEvent, value: bytes, position: Position) -> None:
         """An event of the server is in each partition, for those who read of one group; silver has the first one.
 
         That a partition is led, or that a group has members at the cluster, is in its partition alone. The latter is
@@ -153,7 +153,7 @@ class Fold:
             if event.seq == state.seq:
                 self._opened(event.group_id, state).history.apply(event.envelope)
 
-    def _take_observed(self, observed: ObservedEvent, value: bytes, position: Position) -> None:
+    def _add_observed(self, observed: ObservedEvent, value: bytes, position: Position) -> None:
         """What `coordinator watch` saw of another Kafka: rows as those of any event, as far as things are known."""
         event = for_history(observed.event)
         if not self._is_new(event, position):

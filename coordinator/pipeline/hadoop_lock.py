@@ -21,7 +21,7 @@ from coordinator.pipeline.jvm import Interrupted
 from coordinator.pipeline.preflight import LOCK_FILE, NotReady
 
 RENEWED_SECONDS: Final = 2.0
-TAKEN_OVER_SECONDS: Final = 12.0
+STALE_LOCK_SECONDS: Final = 12.0
 """Without a change for so long, the owner counts as dead."""
 
 _POLL_SECONDS: Final = 0.5
@@ -79,7 +79,7 @@ class HadoopLock:
             return None
 
     def _wait_until_dead(self, stop: threading.Event) -> None:
-        found, deadline = self._read(), monotonic() + TAKEN_OVER_SECONDS
+        found, deadline = self._read(), monotonic() + STALE_LOCK_SECONDS
         while found is not None and monotonic() < deadline:
             if stop.wait(_POLL_SECONDS):
                 raise Interrupted

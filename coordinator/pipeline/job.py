@@ -64,7 +64,7 @@ def _folded_by_driver(spark: SparkSession, source: AuditSource, tables: TableFol
     batches, bronze = Batches(tables, reading.make_fold), bronze_writer(tables, reading)
 
     def write(raw: DataFrame, batch_id: int) -> None:
-        batches.take_in(bronze.write(raw, batch_id, batches.read_before(batch_id)), batch_id)
+        batches.add_records(bronze.write(raw, batch_id, batches.read_before(batch_id)), batch_id)
 
     return write
 

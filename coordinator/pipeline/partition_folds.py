@@ -33,7 +33,7 @@ def fold_records(
         for first in range(0, of_partition.num_rows, SLICE_RECORDS):
             part = of_partition.slice(first, SLICE_RECORDS)
             columns = (part.column(name).to_pylist() for name in ("partition", "offset", "timestamp_ms"))
-            fold.take_in(part.column("value").to_pylist(), map(Position, *columns))
+            fold.add_records(part.column("value").to_pylist(), map(Position, *columns))
         changes[partition] = fold.finish()
     return rows, changes
 

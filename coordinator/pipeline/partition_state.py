@@ -10,10 +10,10 @@ from typing import Final
 import msgspec
 
 from coordinator.audit.schema import AnyCoordinatorEvent
-from coordinator.observe.known import KnownGroup
+from coordinator.observe.known import GroupSoFar
 from coordinator.pipeline.generations import Row
 from coordinator.pipeline.memberships import Members
-from coordinator.pipeline.watch import Told
+from coordinator.pipeline.watch import LastRows
 
 STATE_VERSION: Final = 4
 """What the state means. It grows when a fold could not go on with the state of the version before."""
@@ -32,13 +32,13 @@ class GroupState(msgspec.Struct):
     open: Row | None = None
     """The row of the generation in progress, as of the end of a batch."""
     members: Members = msgspec.field(default_factory=Members)
-    stored: KnownGroup | None = None
+    stored: GroupSoFar | None = None
     """The group as its records in `__consumer_offsets` describe it, if those are what is read."""
     inferred: Row = {}
     """Columns of the row of the latest generation that only the inferred events tell."""
     memory: bytes = b""
     """Of its history; empty if there is none."""
-    told: Told = {}
+    told: LastRows = {}
     """Its findings."""
 
 

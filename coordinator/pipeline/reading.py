@@ -34,7 +34,7 @@ DECODED_RECORDS: Final = 10_000
 class Reading:
     """How records of bronze become value, partition, offset and timestamp_ms, which the fold takes in."""
 
-    takes_all: bool
+    reads_all: bool
     """Whether the fold needs all records, whole, so that Spark has nothing to do with them."""
 
     columns: tuple[str, ...]

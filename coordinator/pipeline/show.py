@@ -12,7 +12,7 @@ from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
-from coordinator.explain.sentences.storms import causes_told, headline
+from coordinator.explain.sentences.storms import cause_counts, headline
 from coordinator.explain.storms import Storm
 from coordinator.pipeline.reader import GenerationRow
 
@@ -171,7 +171,7 @@ def print_storms(console: Console, storms: Sequence[Storm]) -> None:
     for storm in storms:
         whose = "all groups" if storm.group_id is None else f"group {storm.group_id}"
         _say(console, safe(f"{whose}: {headline(storm, _storm_clock)}"), rest="  ", style="bold")
-        told = [*causes_told(storm.causes)]
+        told = [*cause_counts(storm.causes)]
         if storm.group_id is None:
             told += [f"group {name}: {count}" for name, count in storm.groups]
         for line in told:

@@ -7,7 +7,7 @@ import msgspec
 
 from coordinator.observe.classic import classic_events
 from coordinator.observe.consumer import TopicNames, consumer_events
-from coordinator.observe.known import Event, KnownGroup, Telling
+from coordinator.observe.known import Event, EventEmitter, GroupSoFar
 from coordinator.observe.records.stored import ClassicGroup, Commits, GroupRecord, Rejected, Skipped, decode
 from coordinator.observe.typed import typed
 from coordinator.pipeline.fold import Fold, Position, where
@@ -28,7 +28,7 @@ class StoredFold(Fold):
         super().__init__(before, rows)
         self._name_of = name_of
 
-    def take_in(self, values: Iterable[bytes], positions: Iterable[Position]) -> None:
+    def add_records(self, values: Iterable[bytes], positions: Iterable[Position]) -> None:
         for value, position in zip(values, positions, strict=True):
             match decode(value):
                 case Rejected(why=why, value=damaged):
@@ -38,26 +38,26 @@ class StoredFold(Fold):
                 case Commits() as commits:
                     self._note_commits(commits)
                 case record:
-                    self.take_record(record, position)
+                    self.add_record(record, position)
 
-    def take_record(self, record: GroupRecord, position: Position) -> None:
+    def add_record(self, record: GroupRecord, position: Position) -> None:
         """Take in a decoded record of a group."""
         group = self._known(record.group_id)
         known = group.stored if group is not None else None
-        telling = Telling(record.group_id, known or KnownGroup(), position.timestamp_ms)
+        emitter = EventEmitter(record.group_id, known or GroupSoFar(), position.timestamp_ms)
         if isinstance(record, ClassicGroup):
-            classic_events(telling, record)
+            classic_events(emitter, record)
         else:
-            consumer_events(telling, record, self._name_of)
-        for event in telling.events:
-            self._take_inferred(event, position)
+            consumer_events(emitter, record, self._name_of)
+        for event in emitter.events:
+            self._add_inferred(event, position)
         if group is None:
             group = self._known(record.group_id)
         if group is not None:
-            group.stored = telling.known
+            group.stored = emitter.known
             self._touched.add(record.group_id)
 
-    def _take_inferred(self, inferred: Event, position: Position) -> None:
+    def _add_inferred(self, inferred: Event, position: Position) -> None:
         """Take in an event that a record stands for; silver has it as it was inferred."""
         event = typed(inferred)
         if self._is_new(event, position):

@@ -13,16 +13,16 @@ from coordinator.explain.findings import Finding, findings
 from coordinator.explain.history import GroupHistory
 from coordinator.pipeline.generations import Row
 
-Told = dict[str, bytes]
+LastRows = dict[str, bytes]
 """Kind and client of each finding of a group → a digest of what was told last."""
 
 _to_json: Final = msgspec.json.Encoder().encode
 
 
-def look(history: GroupHistory, told: Told) -> list[Row]:
+def look(history: GroupHistory, told: LastRows) -> list[Row]:
     """The rows of what a group's findings are now and were not before; `told` becomes what they are now."""
     rows: list[Row] = []
-    now: Told = {}
+    now: LastRows = {}
     for finding in findings(history, history.last_ms or 0):
         key = f"{finding.kind.value} {finding.about}"
         now[key] = _digest(finding)

@@ -36,7 +36,7 @@ class _Chunk(msgspec.Struct):
 
 
 class PartitionWatch:
-    """Put in what is read; `tell` what is due; `take` gives the records that are to be appended together."""
+    """Put in what is read; `emit` what is due; `take` gives the records that are to be appended together."""
 
     def __init__(self, partition: int, name_of: TopicNames, *, has_records: bool) -> None:
         self.partition = partition
@@ -109,7 +109,7 @@ class PartitionWatch:
         """A line of the log of a client of one of this partition's groups."""
         stream = self._stream(group_id)
         if stream.put_client(line):
-            self._events += stream.told_at_once()
+            self._events += stream.emitted_at_once()
             self._note(stream)
 
     def put_poll(self, group_id: str, poll: PollOfGroup, now: float) -> None:
@@ -134,7 +134,7 @@ class PartitionWatch:
 
     # ---- telling
 
-    def tell(self, is_due: Callable[[Waiting], bool], now: float, hold_seconds: float) -> int:
+    def emit(self, is_due: Callable[[Waiting], bool], now: float, hold_seconds: float) -> int:
         """Take the events of all that is due; return their number. A record is waited for `hold_seconds`."""
         before = len(self._events)
         for group_id in list(self._waiting):
@@ -143,11 +143,11 @@ class PartitionWatch:
             if following is None or not is_due(following):
                 continue
             stream.is_changed = False
-            self._events += stream.tell(is_due, now)
+            self._events += stream.emit(is_due, now)
             self._note(stream)
         for group_id in list(self._awaiting):
             stream = self._streams[group_id]
-            found = [] if stream.has_waiting else stream.tell_without_record(now - hold_seconds)
+            found = [] if stream.has_waiting else stream.emit_without_record(now - hold_seconds)
             if found:
                 self._events += found
                 stream.is_changed = True

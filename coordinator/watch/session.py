@@ -126,7 +126,7 @@ class Session:
         self.problem = ""
         """Why nothing is watched now."""
         self._told = ""
-        self._has_told_right = False
+        self._has_reported_right = False
 
     def run(self, target: Target, ready: Callable[[], None]) -> None:
         """Watch until it is stopped. `ready` is called when it goes on for the first time.
@@ -193,9 +193,9 @@ class Session:
             follower = OffsetsFollower(self.options.server, groups=wanted)
             starts = follower.starts()
         except NoRight as problem:
-            if not self._has_told_right:
+            if not self._has_reported_right:
                 logger.warning("records of groups may not be read: logs and polls are watched", problem=str(problem))
-                self._has_told_right = True
+                self._has_reported_right = True
             return None
         if len(starts) != count:
             follower.close()

@@ -150,7 +150,7 @@ class Watcher:
         self._read_logs(only)
         if self._polls is not None:
             self._read_polls(self._polls)
-        self._tell()
+        self._report()
         self._append(refresh=self._is_refresh_due())
         self.counted.groups, self.counted.held = self.groups, self.waiting
 
@@ -251,7 +251,7 @@ class Watcher:
 
     # ---- telling
 
-    def _tell(self) -> None:
+    def _report(self) -> None:
         now = self._clock()
         is_forced = self.waiting > FORCED_MAX
         if is_forced and not self._is_forced:
@@ -260,13 +260,13 @@ class Watcher:
         self.counted.forced += is_forced
         for partition in self.partitions:
             if is_forced:
-                self.counted.events += partition.tell(lambda _: True, now, 0.0)
+                self.counted.events += partition.emit(lambda _: True, now, 0.0)
                 continue
 
             def is_due(waiting: Waiting, partition: PartitionWatch = partition) -> bool:
                 return self._is_due(waiting, partition, now)
 
-            self.counted.events += partition.tell(is_due, now, RECORD_SECONDS)
+            self.counted.events += partition.emit(is_due, now, RECORD_SECONDS)
 
     def _is_due(self, waiting: Waiting, partition: PartitionWatch, now: float) -> bool:
         """Whether no source can have anything any more that belongs before it."""

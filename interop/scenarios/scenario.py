@@ -90,5 +90,5 @@ def caused(scene: Scene, cause: Cause, client_id: str) -> None:
         scene.stable_because(cause, client_id)
 
 
-def told_causes(scene: Scene) -> set[Cause]:
+def reported_causes(scene: Scene) -> set[Cause]:
     return {cause for generation in scene.history().generations for cause, _ in triggers(generation)}

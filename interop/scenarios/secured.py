@@ -48,13 +48,13 @@ def _scenario(security: str) -> Scenario:
 def _wait_for_error(member: Member, words: Sequence[str]) -> None:
     """Wait until the member reports an error with one of the words."""
 
-    def is_told() -> bool:
+    def is_reported() -> bool:
         failures = member.latest().of_kind("failed")
         texts = [f"{failure['error']} {failure['message']}".lower() for failure in failures]
         return any(word in text for text in texts for word in words)
 
     try:
-        wait_for(is_told, SECONDS, f"{member!r} to be told that it may not", every_ms=100)
+        wait_for(is_reported, SECONDS, f"{member!r} to be told that it may not", every_ms=100)
     except AssertionError as problem:
         found = [f"{each['error']}: {each['message']}" for each in member.of_kind("failed")]
         raise AssertionError(f"{problem}; it was told: {found}") from None

@@ -87,11 +87,11 @@ def fill_bronze(spark: SparkSession, tables: Tables, records: int) -> None:
         ).write.format("delta").mode("append").save(tables.path(BRONZE))
 
 
-def take_in(spark: SparkSession, tables: Tables, reading: Reading) -> None:
+def add_records(spark: SparkSession, tables: Tables, reading: Reading) -> None:
     """A batch per file of bronze."""
     batches = Batches(tables, reading.make_fold)
     for batch_id, file in enumerate(sorted(DeltaTable(tables.path(BRONZE)).file_uris())):
-        batches.take_in(reading.select(spark.read.parquet(file)).toArrow(), batch_id)
+        batches.add_records(reading.select(spark.read.parquet(file)).toArrow(), batch_id)
 
 
 def workers_cpu(jvm: int) -> float:
@@ -115,7 +115,7 @@ def main(records: int) -> None:
         jvm = jvm_of(spark)
         reading = consumer_offsets_reading("127.0.0.1:1")  # classic groups name their topics
         started, used = perf_counter(), cpu_seconds(jvm) + workers_cpu(jvm) + process_time()
-        take_in(spark, tables, reading)
+        add_records(spark, tables, reading)
         seconds = perf_counter() - started
         cpu = cpu_seconds(jvm) + workers_cpu(jvm) + process_time() - used
         generations = len(query(tables.root, (GENERATIONS,), f"SELECT generation_id FROM {GENERATIONS}"))

@@ -64,10 +64,10 @@ def copies(events: int) -> Iterator[pa.Table]:
         offset += len(found)
 
 
-def take_in(batches: Batches, batch: pa.Table, batch_id: int) -> tuple[float, float]:
+def add_records(batches: Batches, batch: pa.Table, batch_id: int) -> tuple[float, float]:
     """Seconds, and seconds of CPU."""
     started, cpu = perf_counter(), process_time()
-    batches.take_in(batch, batch_id)
+    batches.add_records(batch, batch_id)
     return perf_counter() - started, process_time() - cpu
 
 
@@ -75,7 +75,7 @@ def from_memory(events: int) -> None:
     with tempfile.TemporaryDirectory() as folder:
         batches, seconds, cpu, count, batch_id = Batches(Tables(Path(folder))), 0.0, 0.0, 0, -1
         for batch_id, batch in enumerate(copies(events)):
-            took = take_in(batches, batch, batch_id)
+            took = add_records(batches, batch, batch_id)
             seconds, cpu, count = seconds + took[0], cpu + took[1], count + batch.num_rows
         print(
             f"fold and tables, without Spark: {count:,} events in {seconds:.1f} s, {cpu:.1f} s of CPU: "
@@ -85,7 +85,7 @@ def from_memory(events: int) -> None:
         for number in range(SMALL_BATCHES):
             values = realistic(SMALL_BATCH, seed=number + 1, prefix=f"small-{number}-")
             batch = records(values, number * SMALL_BATCH, partition=1)
-            took_small.append(take_in(batches, batch, batch_id + 1 + number)[0])
+            took_small.append(add_records(batches, batch, batch_id + 1 + number)[0])
         print(f"batch of {SMALL_BATCH} events: " + ", ".join(f"{each:.2f}" for each in took_small) + " s")
 
 

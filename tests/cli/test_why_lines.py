@@ -30,7 +30,7 @@ def crashed() -> GroupHistory:
 def say(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Say:
     """What a command prints at a width."""
     history = crashed()
-    monkeypatch.setattr(source.Source, "read", lambda self, group_id: source.Told(history, history.last_ms or 0))
+    monkeypatch.setattr(source.Source, "read", lambda self, group_id: source.ReadHistory(history, history.last_ms or 0))
 
     def printed(columns: int, *arguments: str) -> list[str]:
         monkeypatch.setattr(terminal, "width", lambda: columns)

@@ -6,9 +6,9 @@ import pytest
 
 from coordinator.audit.coordinator_events import coordinator_record
 from coordinator.audit.schema import CoordinatorEvent, CoordinatorPaused, LeadershipTaken
-from coordinator.client import told_lately as module
+from coordinator.client import recent_server_events as module
 from coordinator.client.audit_topic import audit_record
-from coordinator.client.told_lately import Lately, told_lately
+from coordinator.client.recent_server_events import Lately, recent_server_events
 from tests.servers import RunningServer
 from tests.wire_client import WireClient
 
@@ -21,21 +21,21 @@ def test_a_server_hears_its_clients_since_its_start(tmp_path, monkeypatch):
     with RunningServer(tmp_path) as server:
         with WireClient(server.bootstrap) as client:
             client.join_alone("g")
-        first = told_lately(server.bootstrap)
+        first = recent_server_events(server.bootstrap)
         assert 0 < first.heard_since_ms <= now_ms()
         assert first.denials == ()
         server.stop()
         stopped_ms = now_ms()
         server.start()
-        again = told_lately(server.bootstrap)
+        again = recent_server_events(server.bootstrap)
         assert first.heard_since_ms <= stopped_ms <= again.heard_since_ms <= now_ms()
         ahead_ns = time.time_ns() + (module.WINDOW_MS + 60_000) * 1_000_000
         monkeypatch.setattr(time, "time_ns", lambda: ahead_ns)
-        assert told_lately(server.bootstrap) == Lately()
+        assert recent_server_events(server.bootstrap) == Lately()
 
 
 def test_a_server_that_cannot_be_asked_tells_nothing():
-    assert told_lately("127.0.0.1:1") == Lately()
+    assert recent_server_events("127.0.0.1:1") == Lately()
 
 
 @pytest.mark.parametrize(
@@ -71,4 +71,4 @@ def test_a_takeover_and_a_long_pause_are_a_start(monkeypatch, event: Coordinator
             return [record]
 
     monkeypatch.setattr(module, "AuditTopic", Topic)
-    assert told_lately("127.0.0.1:1").heard_since_ms == heard_since_ms
+    assert recent_server_events("127.0.0.1:1").heard_since_ms == heard_since_ms

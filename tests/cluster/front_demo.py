@@ -21,7 +21,7 @@ from coordinator.client.audit_topic import AuditTopic
 from coordinator.client.groups import coordinator_of
 from coordinator.client.wire import ClientError, WireConnection
 from coordinator.demo.harness import Harness
-from coordinator.demo.stories import start_page, take_picture
+from coordinator.demo.stories import save_picture, start_page
 from coordinator.explain.history import GroupHistory
 from coordinator.explain.story import story_of
 from interop.driver import DriverMissing
@@ -215,7 +215,7 @@ class FrontDemo:
         deadline = time.monotonic() + SECONDS
         while not condition():
             assert time.monotonic() < deadline, f"waited {SECONDS} s for {what}; the logs are in {self._folder}"
-            self._members.take_in()
+            self._members.apply()
             if time.monotonic() >= self._next_commit:
                 self._next_commit = time.monotonic() + COMMIT_SECONDS
                 self._members.commit()
@@ -232,7 +232,7 @@ class FrontDemo:
             subprocess.run(command, check=True)
         with Harness(self._folder) as harness:
             url = start_page(harness, nodes, self._folder)
-            print(f"\npicture of the page: {take_picture(url, GROUP, self._folder / 'dashboard.png')}", flush=True)
+            print(f"\npicture of the page: {save_picture(url, GROUP, self._folder / 'dashboard.png')}", flush=True)
             if dashboard:
                 print(f"the page: {url} (Ctrl-C ends it, and all the rest)", flush=True)
                 signal.pause()

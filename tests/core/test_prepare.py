@@ -155,6 +155,6 @@ def test_an_error_of_the_group_is_that_of_the_known_partitions_alone():
     request = commit_of(("t", [0, -1]))
     request.member_id, request.generation_id_or_member_epoch = "nobody", 1
     prepared = offset_commit.prepare(request, asking)
-    assert isinstance(prepared, offset_commit.KnownTopics)
+    assert isinstance(prepared, offset_commit.ExistingTopics)
     (reply,) = offset_commit.commit(group_with(GROUP_ID), prepared, asking).replies
     assert errors_of(reply.response) == [("t", [(-1, UNKNOWN_PARTITION), (0, ErrorCode.UNKNOWN_MEMBER_ID)])]

@@ -86,7 +86,7 @@ async def messages(board: Board, act, count: int) -> list[dict]:
 
 
 def test_changes_are_pushed(monkeypatch):
-    monkeypatch.setattr(module, "TELL_EVERY_SECONDS", 0)
+    monkeypatch.setattr(module, "REPORT_EVERY_SECONDS", 0)
     board = board_of()
     first, second = asyncio.run(messages(board, lambda: board.apply(story()), 2))
     assert (first["groups"], second["groups"]) == ([], [GROUP_ID])
@@ -95,7 +95,7 @@ def test_changes_are_pushed(monkeypatch):
 
 
 def test_more_changes_than_a_message_names_are_all(monkeypatch):
-    monkeypatch.setattr(module, "TELL_EVERY_SECONDS", 0)
+    monkeypatch.setattr(module, "REPORT_EVERY_SECONDS", 0)
     monkeypatch.setattr(module, "CHANGED_NAMED_MAX", 1)
     board = board_of()
     events = story()

@@ -119,11 +119,11 @@ def test_samples_and_problems_reach_the_board(server, monkeypatch):
     monkeypatch.setattr(module, "SAMPLE_SECONDS", 0.01)
 
     async def followed(bootstrap):
-        board, is_told = Board(), asyncio.Event()
-        board.listen(lambda _: is_told.set())
+        board, is_reported = Board(), asyncio.Event()
+        board.listen(lambda _: is_reported.set())
         feed = LagFeed(board, asyncio.get_running_loop(), bootstrap)
         feed.start()
-        await asyncio.wait_for(is_told.wait(), 20)
+        await asyncio.wait_for(is_reported.wait(), 20)
         feed.stop()
         return board.lags
 

@@ -18,7 +18,7 @@ from coordinator.explain.sentences.causes import also, clause
 from coordinator.explain.sentences.findings import finding_words
 from coordinator.explain.sentences.notes import note
 from coordinator.explain.sentences.story import SENTENCES
-from coordinator.explain.sentences.telling import Telling
+from coordinator.explain.sentences.wording import Wording
 from coordinator.explain.words import Names, utc_clock
 
 AT: Final = 1_700_000_000_000
@@ -378,25 +378,25 @@ NOTES: Final[tuple[Claim, ...]] = (
 )
 
 
-def telling(claim: Claim) -> Telling:
-    return Telling(Names([ONE, TWO, POD]), utc_clock, protocol_of_claim(bool(getattr(claim, "is_epoch", False))))
+def wording(claim: Claim) -> Wording:
+    return Wording(Names([ONE, TWO, POD]), utc_clock, protocol_of_claim(bool(getattr(claim, "is_epoch", False))))
 
 
 def told(claim: Claim) -> list[str]:
     """The sentences of one claim, wherever it is told."""
     if isinstance(claim, Advice):
-        return [f"try: {advice(claim, telling(claim))}"]
+        return [f"try: {advice(claim, wording(claim))}"]
     if isinstance(claim, findings.Found):
         words = finding_words(claim, utc_clock)
         return [words.headline, *words.evidence, f"try: {words.advice}"]
     if type(claim) in SENTENCES:
-        return list(SENTENCES[type(claim)]([claim], telling(claim)))
+        return list(SENTENCES[type(claim)]([claim], wording(claim)))
     return [note(claim)]
 
 
 def told_together(claims: tuple[Claim, ...]) -> list[str]:
     """As `told`, of several claims of one type. In a group of KIP-848."""
-    return list(SENTENCES[type(claims[0])](list(claims), Telling(Names([ONE, TWO, POD]), utc_clock, CONSUMER)))
+    return list(SENTENCES[type(claims[0])](list(claims), Wording(Names([ONE, TWO, POD]), utc_clock, CONSUMER)))
 
 
 def headlines() -> Iterator[str]:
@@ -404,4 +404,4 @@ def headlines() -> Iterator[str]:
     for claim in STORY:
         if SENTENCES[type(claim)] is also:
             name = "group epoch 7" if getattr(claim, "change", None) is causes.Change.PATTERN else "generation 7"
-            yield f"{name} began 22:13:20 UTC because {clause(claim, telling(claim))}"
+            yield f"{name} began 22:13:20 UTC because {clause(claim, wording(claim))}"

@@ -8,7 +8,7 @@ from coordinator.explain.generation import Outcome
 from coordinator.explain.history import GroupHistory
 from coordinator.explain.makers.generation import claims_of
 from coordinator.explain.makers.price import COMES_BACK_MS
-from coordinator.explain.owners import Owners, Taken
+from coordinator.explain.owners import Owners, OwnershipChange
 from coordinator.explain.story import sentence
 from tests.audit.stories import rejoin, sync
 from tests.explain.consumers import Consumers, text
@@ -150,14 +150,14 @@ def test_after_missing_events_the_figures_are_those_that_the_coordinator_counted
 def test_what_one_member_loses_to_another_in_a_generation_was_never_without_an_owner(order):
     owners = Owners()
     owners.assigned(A, {"t": [0, 1]}, 10)
-    owners.take()
+    owners.end_generation()
     for name in order:
         if name == "a":
             owners.assigned(A, {"t": [0]}, 50)
             owners.revoked(A.member_id, {"t": [1]}, 50)
         else:
             owners.assigned(B, {"t": [1]}, 50)
-    assert owners.take() == Taken(1, [])
+    assert owners.end_generation() == OwnershipChange(1, [])
     assert owners.lost_since(0) == 0
 
 
@@ -167,7 +167,7 @@ def test_the_first_stop_counts():
     owners.gave_up(A.member_id, 20)
     owners.gave_up(A.member_id, 30)
     owners.assigned(B, {"t": [0]}, 50)
-    (absence,) = owners.take().absences
+    (absence,) = owners.end_generation().absences
     assert (absence.member, absence.stopped_ms, absence.ms) == (A, 20, 30)
 
 
@@ -177,7 +177,7 @@ def test_who_is_found_to_have_been_gone_when_it_was_revoked_a_partition_stopped_
     owners.revoked(A.member_id, {"t": [0]}, 60)
     owners.gave_up(A.member_id, 20)
     owners.assigned(B, {"t": [0]}, 80)
-    (absence,) = owners.take().absences
+    (absence,) = owners.end_generation().absences
     assert (absence.member, absence.stopped_ms, absence.is_revoked) == (A, 20, False)
 
 
@@ -195,13 +195,13 @@ def test_who_goes_on_has_no_partitions_of_a_topic_that_is_gone():
 def test_a_partition_that_moves_several_times_until_the_group_is_stable_moved_once():
     owners = Owners()
     owners.assigned(A, {"t": [0, 1]}, 10)
-    owners.take()
+    owners.end_generation()
     owners.gave_up(A.member_id, 20)
     owners.assigned(B, {"t": [0]}, 100)
     owners.gave_up(B.member_id, 110)
     owners.assigned(C, {"t": [0]}, 120)
     owners.assigned(C, {"t": [1]}, 500)
-    moved, absences, first, could_stay = owners.take({B.member_id, C.member_id})
+    moved, absences, first, could_stay = owners.end_generation({B.member_id, C.member_id})
     assert (moved, first, could_stay) == (2, 0, 0)
     assert sorted(
         (absence.member, absence.partitions, absence.stopped_ms, absence.assigned_ms) for absence in absences
@@ -214,10 +214,10 @@ def test_a_partition_that_moves_several_times_until_the_group_is_stable_moved_on
 def test_a_partition_that_comes_back_until_the_group_is_stable_did_not_move():
     owners = Owners()
     owners.assigned(A, {"t": [0]}, 10)
-    owners.take()
+    owners.end_generation()
     owners.assigned(B, {"t": [0]}, 100)
     owners.assigned(A, {"t": [0]}, 120)
-    assert owners.take() == Taken(0, [])
+    assert owners.end_generation() == OwnershipChange(0, [])
 
 
 def test_a_topic_that_was_deleted_has_no_owners_when_it_is_created_again():
@@ -254,7 +254,7 @@ def test_a_member_that_is_not_heard_after_its_assignment_may_never_have_had_it()
         owners.assigned(A, {"t": [0]}, 100)
         owners.gave_up(A.member_id, heard_ms)
         owners.assigned(B, {"t": [0]}, 200)
-        (absence,) = owners.take().absences
+        (absence,) = owners.end_generation().absences
         assert absence.is_unsure is is_unsure
         owners.forget()
 
@@ -281,7 +281,7 @@ def test_members_that_own_nothing_are_forgotten():
     owners.assigned(A, {"t": [0]}, 10)
     owners.gave_up(A.member_id, 20)
     owners.assigned(B, {"t": [0]}, 30)
-    owners.take()
+    owners.end_generation()
     assert set(owners.names) == {B.member_id}
     assert set(owners.owned) == {B.member_id}
 
@@ -289,11 +289,11 @@ def test_members_that_own_nothing_are_forgotten():
 def test_an_owner_is_named_that_was_replaced_before_all_have_their_partitions():
     owners = Owners()
     owners.assigned(A, {"t": [0, 1]}, 10)
-    owners.take()
+    owners.end_generation()
     owners.revoked(A.member_id, {"t": [1]}, 20)
     owners.assigned(B, {"t": [1]}, 50)
     owners.replaced(A.member_id, MemberRef("a-again", "a"))
-    (absence,) = owners.take().absences
+    (absence,) = owners.end_generation().absences
     assert (absence.member, absence.ms) == (A, 30)
     assert set(owners.names) == set(owners.owned) == {B.member_id, "a-again"}
 

@@ -3,7 +3,7 @@
 from coordinator.client.group_description import DescribedGroup, PartitionLag
 from coordinator.client.open_transactions import OpenTransaction
 from coordinator.explain.claims.findings import Kind
-from coordinator.explain.makers.findings.positions import OPEN_TOLD_MS
+from coordinator.explain.makers.findings.positions import OPEN_REPORTED_MS
 from coordinator.explain.positions import notes, position_findings
 from tests.explain.consumers import clock
 
@@ -28,15 +28,15 @@ def waiting(started_ms: int | None, **others: object) -> PartitionLag:
 
 
 def test_a_transaction_makes_a_finding_once_it_has_been_open_for_long():
-    assert position_findings(group([waiting(NOW_MS - OPEN_TOLD_MS + 1)], "Stable"), NOW_MS, clock) == []
-    (finding,) = position_findings(group([waiting(NOW_MS - OPEN_TOLD_MS)], "Stable"), NOW_MS, clock)
+    assert position_findings(group([waiting(NOW_MS - OPEN_REPORTED_MS + 1)], "Stable"), NOW_MS, clock) == []
+    (finding,) = position_findings(group([waiting(NOW_MS - OPEN_REPORTED_MS)], "Stable"), NOW_MS, clock)
     assert finding.kind is Kind.WAITS_FOR_TRANSACTION
     assert finding.headline == "t-0: read_committed waits for the end of a transaction"
     assert finding.evidence == (
         "t-0: read_committed reads up to offset 5 of 8, and waits for the transaction of pay, open since 00:59:50,"
         " until 01:00:50 at the latest",
     )
-    assert (finding.from_ms, finding.until_ms) == (NOW_MS - OPEN_TOLD_MS, NOW_MS)
+    assert (finding.from_ms, finding.until_ms) == (NOW_MS - OPEN_REPORTED_MS, NOW_MS)
 
 
 def test_a_transaction_that_nobody_knows_is_told_as_such():

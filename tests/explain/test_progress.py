@@ -11,12 +11,12 @@ from coordinator.client.open_transactions import OpenTransaction
 from coordinator.client.standing_offsets import Standing
 from coordinator.explain.claims.findings import Kind
 from coordinator.explain.findings import Finding
-from coordinator.explain.makers.findings.progress import GOES_ON_MS, STANDS_TOLD_MS, go_on
+from coordinator.explain.makers.findings.progress import GOES_ON_MS, STANDS_REPORTED_MS, go_on
 from coordinator.explain.positions import notes, position_findings
 from tests.explain.consumers import Consumers, clock
 
 NOW_MS: Final = 3_600_000
-SINCE_MS: Final = NOW_MS - STANDS_TOLD_MS
+SINCE_MS: Final = NOW_MS - STANDS_REPORTED_MS
 APP: Final = DescribedMember("app-id", "app", "/10.0.0.1", None, {"t": [0, 1]}, topics=("t",))
 OTHER: Final = DescribedMember("other-id", "other", "/10.0.0.2", None, {"t": [2]}, topics=("t",))
 

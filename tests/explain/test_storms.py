@@ -2,7 +2,7 @@
 
 import pytest
 
-from coordinator.explain.sentences.storms import causes_told, headline
+from coordinator.explain.sentences.storms import cause_counts, headline
 from coordinator.explain.storms import (
     CLUSTER_STORM_REBALANCES,
     GROUP_STORM_REBALANCES,
@@ -62,7 +62,7 @@ def test_a_storm_of_the_cluster_is_one_of_several_groups():
     assert storms_of_cluster(alone) == []
     both = [Rebalances(T0, "a", "member_left", half), Rebalances(T0 + 1, "b", "session_expired", half)]
     (storm,) = storms_of_cluster(both)
-    assert (storm.group_count, storm.groups, causes_told(storm.causes)) == (
+    assert (storm.group_count, storm.groups, cause_counts(storm.causes)) == (
         2,
         (("a", half), ("b", half)),
         (f"member left: {half}", f"session expired: {half}"),

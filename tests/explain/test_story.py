@@ -11,7 +11,7 @@ from coordinator.explain.history import GroupHistory
 from coordinator.explain.makers.generation import claims_of
 from coordinator.explain.makers.unsaid import left_unsaid
 from coordinator.explain.sentences import causes
-from coordinator.explain.sentences.telling import Telling
+from coordinator.explain.sentences.wording import Wording
 from coordinator.explain.story import story_of
 from coordinator.explain.words import Names, duration, utc_clock
 from tests.explain.consumers import Consumers, clock, text
@@ -220,7 +220,7 @@ def test_whether_a_client_ever_says_why_it_leaves_depends_on_its_software(name, 
     member = MemberRef("b-1", "b", "/10.0.0.1", None, name, version)
     removal = Removal(member, Cause.MEMBER_LEFT, "", 1_000)
     (claim,) = left_unsaid([removal], GroupHistory("g"))
-    (sentence,) = causes.left_unsaid([claim], Telling(Names([member]), utc_clock))
+    (sentence,) = causes.left_unsaid([claim], Wording(Names([member]), utc_clock))
     assert said in sentence
 
 

@@ -14,7 +14,7 @@ import pytest
 import uvloop
 
 from coordinator.config.settings import Config
-from coordinator.front.acceptor import LAST_SHARE_TAKEN, RETRY_SECONDS, Acceptor
+from coordinator.front.acceptor import LAST_SHARE_USED, RETRY_SECONDS, Acceptor
 from coordinator.front.connection import Connection
 from coordinator.front.connection_rate import ConnectionRate
 from coordinator.front.descriptors import DescriptorReserve
@@ -221,7 +221,7 @@ def test_the_last_tenth_is_for_addresses_that_have_few_connections(run):
             await until(lambda: len(server.peers) == 27, "nine tenths of 30")
             loop = asyncio.get_running_loop()
             assert await loop.run_in_executor(None, closed_by_peer, connect("127.0.0.1"))
-            assert server.rejected == [("127.0.0.1", LAST_SHARE_TAKEN)]
+            assert server.rejected == [("127.0.0.1", LAST_SHARE_USED)]
             others = [connect("127.0.0.2") for _ in range(3)]
             await until(lambda: len(server.peers) == 30, "the others")
             waiting = connect("127.0.0.3")

@@ -23,7 +23,7 @@ from coordinator.front.connection import SaslConnection
 from coordinator.front.login import Step
 from coordinator.logger import logger
 from coordinator.security.principal import Principal
-from coordinator.security.sasl.exchange import told
+from coordinator.security.sasl.exchange import login_failure
 from coordinator.security.sasl.plain import PlainExchange
 from tests.cluster.sasl_node import PORTS, SaslNode
 from tests.front.test_dispatch import error_codes
@@ -323,7 +323,7 @@ def test_a_failure_that_quotes_a_very_long_name_is_answered(client, version, mon
     """A string of a response has 32,767 bytes at most, before the flexible versions."""
 
     def fail(exchange: PlainExchange, response: bytes) -> None:
-        raise told("ü" * 100_000)
+        raise login_failure("ü" * 100_000)
 
     monkeypatch.setattr(PlainExchange, "evaluate", fail)
     handshake(client)

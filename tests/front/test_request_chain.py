@@ -450,11 +450,11 @@ def test_heartbeats_are_answered_without_the_authorizer_until_an_acl_changes():
     assert asked(node.connect()) == [question], "who uses another connection may be somebody else"
     assert asked() == [question]
     assert asked() == []
-    node.server.sessions.take_back_authorizations()
+    node.server.sessions.revoke_authorizations()
     assert asked() == [question]
     authorizer.deny(AclOperation.READ, ResourceType.GROUP)
     assert asked() == [], "who changes ACLs takes the authorizations back"
-    node.server.sessions.take_back_authorizations()
+    node.server.sessions.revoke_authorizations()
     assert client.request(beat, 4).error_code == ErrorCode.GROUP_AUTHORIZATION_FAILED
     assert client.request(beat, 4).error_code == ErrorCode.GROUP_AUTHORIZATION_FAILED
 
@@ -485,7 +485,7 @@ def test_heartbeats_of_a_consumer_are_answered_without_the_authorizer_to_the_con
     assert asked(client) == [question]
     authorizer.deny(AclOperation.READ, ResourceType.GROUP)
     assert other.request(beat, 1).error_code == ErrorCode.GROUP_AUTHORIZATION_FAILED
-    node.server.sessions.take_back_authorizations()
+    node.server.sessions.revoke_authorizations()
     assert client.request(beat, 1).error_code == ErrorCode.GROUP_AUTHORIZATION_FAILED
 
 
@@ -530,9 +530,9 @@ def test_a_right_that_is_taken_away_while_a_heartbeat_is_authorized_in_steps_is_
     steps = route.handler(beat, call)
     assert type(steps) is GeneratorType, "it takes longer than it may in one step"
     if is_taken_back:
-        sessions.take_back_authorizations()
+        sessions.revoke_authorizations()
     assert at_once(steps) == "handled"
-    is_answered = sessions.take_heartbeat("g", "m", None, 1, node.server.now_ms, call.connection.serial)
+    is_answered = sessions.answer_heartbeat("g", "m", None, 1, node.server.now_ms, call.connection.serial)
     assert is_answered is not is_taken_back
 
 

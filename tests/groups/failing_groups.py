@@ -71,7 +71,7 @@ def make_due(sim: Simulation) -> None:
 
 
 def is_taken(sim: Simulation, member_id: str) -> bool:
-    return sim.sessions.take_heartbeat(GROUP_ID, member_id, None, GENERATION, sim.now_ms)
+    return sim.sessions.answer_heartbeat(GROUP_ID, member_id, None, GENERATION, sim.now_ms)
 
 
 def simulation() -> Simulation:

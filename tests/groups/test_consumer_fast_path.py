@@ -51,7 +51,7 @@ class FastWorld(World):
         self, member_id: str, epoch: int, instance_id: str | None = None, client_id: str = "", host: str = CLIENT_HOST
     ) -> int:
         client_id = client_id or f"client-{member_id}"
-        return self.sessions.take_consumer_heartbeat(
+        return self.sessions.answer_consumer_heartbeat(
             GROUP_ID, member_id, instance_id, epoch, client_id, host, self.now_ms
         )
 
@@ -271,7 +271,7 @@ def test_a_session_that_has_ended_is_over_even_before_its_timer_fires():
     deadline_ms = world.sessions.deadline_ms(GROUP_ID, "a")
     assert deadline_ms is not None
     for at_ms, answered in ((deadline_ms, -1), (deadline_ms - 1, 500)):
-        took = world.sessions.take_consumer_heartbeat(GROUP_ID, "a", None, 2, "client-a", CLIENT_HOST, at_ms)
+        took = world.sessions.answer_consumer_heartbeat(GROUP_ID, "a", None, 2, "client-a", CLIENT_HOST, at_ms)
         assert took == answered
 
 

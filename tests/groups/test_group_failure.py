@@ -313,11 +313,11 @@ def test_a_generation_that_became_stable_in_the_batch_takes_no_heartbeats(sim):
         synced = sim.sync(leader, {})
         sim.queue_events(GROUP_ID, lambda *_: [removed(GROUP_ID, 0, "nobody")])
     assert synced.error is ErrorCode.NONE
-    assert not sim.sessions.take_heartbeat(GROUP_ID, leader, None, GENERATION + 1, sim.now_ms)
+    assert not sim.sessions.answer_heartbeat(GROUP_ID, leader, None, GENERATION + 1, sim.now_ms)
     assert sim.sessions.members(GROUP_ID) == []
     rebuild(sim)
     assert sim.heartbeat(leader).error is ErrorCode.NONE
-    assert sim.sessions.take_heartbeat(GROUP_ID, leader, None, GENERATION + 1, sim.now_ms)
+    assert sim.sessions.answer_heartbeat(GROUP_ID, leader, None, GENERATION + 1, sim.now_ms)
 
 
 def test_what_a_batch_would_do_for_the_group_once_it_is_stored_is_taken_out(sim):

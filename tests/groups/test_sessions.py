@@ -85,7 +85,7 @@ class SessionMachine(RuleBasedStateMachine):
             and known.instance_id == instance_id
             and known.deadline_ms > self.now_ms
         )
-        assert self.table.take_heartbeat(group_id, member_id, instance_id, generation_id, self.now_ms) == expected
+        assert self.table.answer_heartbeat(group_id, member_id, instance_id, generation_id, self.now_ms) == expected
         if expected and known is not None:
             self.sessions[group_id, member_id] = known._replace(deadline_ms=self.now_ms + known.timeout_ms)
 
@@ -153,7 +153,7 @@ def start(table: SessionTable, group_id: str, member_id: str, instance_id: str |
 
 
 def alive(table: SessionTable, group_id: str, member_id: str, now_ms: int = 0) -> bool:
-    return table.take_heartbeat(group_id, member_id, None, 1, now_ms)
+    return table.answer_heartbeat(group_id, member_id, None, 1, now_ms)
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -251,7 +251,7 @@ def test_a_session_with_a_longer_first_timeout_ends_in_time_once_it_is_renewed()
 
 
 def steady(table: SessionTable, now_ms: int) -> bool:
-    return table.take_consumer_heartbeat("g", "m", None, 3, "client", "/host", now_ms) == 500
+    return table.answer_consumer_heartbeat("g", "m", None, 3, "client", "/host", now_ms) == 500
 
 
 def test_consumer_heartbeats_are_answered_until_a_time(table):
@@ -293,7 +293,7 @@ def test_a_static_member_is_who_says_its_instance_id(table):
     start(table, "g", "static", "one", 1000)
     start(table, "g", "dynamic", None, 1000)
     said = [
-        table.take_heartbeat("g", member_id, instance_id, 1, 0)
+        table.answer_heartbeat("g", member_id, instance_id, 1, 0)
         for member_id in ("static", "dynamic")
         for instance_id in (None, "", "one", "two")
     ]

@@ -12,14 +12,14 @@ NOBODY: Any = None
 def member(name: str, *events: tuple[str, int, list[int]]) -> Member:
     made = Member(NOBODY, name)
     for kind, time_ms, indexes in events:
-        made.take_in({"event": kind, "member": name, "partitions": {"t": indexes}, "time_ms": time_ms})
+        made.apply({"event": kind, "member": name, "partitions": {"t": indexes}, "time_ms": time_ms})
     return made
 
 
 def read(reader: Member, *runs: tuple[int, int, int]) -> Member:
     for index, first, following in runs:
         positions, start = {"t": {str(index): following}}, {"t": {str(index): first}}
-        reader.take_in({"event": "records", "member": reader.name, "positions": positions, "from": start, "count": 1})
+        reader.apply({"event": "records", "member": reader.name, "positions": positions, "from": start, "count": 1})
     return reader
 
 

@@ -193,13 +193,13 @@ MUTANTS: Final = (
     ),
     Mutant(
         "what is not known counts as allowed",
-        "_AuthorizedRoute._is_known_to_be_allowed",
+        "_AuthorizedRoute._is_allowed_by_cache",
         "continue\n                return False",
         "continue",
     ),
     Mutant(
         "a topic by id is known to be allowed",
-        "_AuthorizedRoute._is_known_to_be_allowed",
+        "_AuthorizedRoute._is_allowed_by_cache",
         "name if isinstance(name, str) else self._topic_name(name)",
         "name if isinstance(name, str) else None",
     ),
@@ -223,7 +223,7 @@ MUTANTS: Final = (
     ),
     Mutant(
         "a revoked ACL does not stop heartbeats",
-        "SessionTable.take_back_authorizations",
+        "SessionTable.revoke_authorizations",
         "self.authorizations += 1",
         "pass",
     ),

@@ -21,7 +21,7 @@ MUTANTS: Final = (
     Mutant(
         "nothing is known of the silence of a member that is gone as its group changes its type",
         "groups._converted",
-        "take_removal(history, departed, event.time_ms, event.seq)",
+        "apply_removal(history, departed, event.time_ms, event.seq)",
         "pass",
     ),
     Mutant(
@@ -38,7 +38,7 @@ MUTANTS: Final = (
     ),
     Mutant(
         "an assignor of an unknown name is eager, whatever its members claim",
-        "_take_claims",
+        "_apply_claims",
         "owners.went_on(event.member.member_id) owners.claiming.update(filter(None, [protocol_name]))",
         "pass",
     ),
@@ -70,7 +70,8 @@ MUTANTS: Final = (
     Mutant(
         "a full group has room for the new process of a static member",
         "_has_room",
-        "return not any(each.fills_group for each in joined if each.member.member_id == back.new_member.member_id)",
+        "return not any(joining.fills_group for joining in joined if joining.member.member_id =="
+        " back.new_member.member_id)",
         "return True",
     ),
     Mutant(
@@ -88,13 +89,13 @@ MUTANTS: Final = (
     Mutant(
         "static membership helps in a full group",
         "_is_about_restarts",
-        "or any(each.fills_group for each in joined)",
+        "or any(joining.fills_group for joining in joined)",
         "",
     ),
     Mutant(
         "a member that joined and left was restarted",
         "_is_about_restarts",
-        "return all(last_ms[identity(each.member)] >= each.at_ms for each in removed)",
+        "return all(last_ms[identity(removal.member)] >= removal.at_ms for removal in removed)",
         "return True",
     ),
     Mutant(
@@ -159,7 +160,7 @@ MUTANTS: Final = (
     ),
     Mutant(
         "partitions that nobody owns any more have moved",
-        "Owners.take",
+        "Owners.end_generation",
         "and owner.stopped_ms is None",
         "",
     ),
@@ -195,13 +196,13 @@ MUTANTS: Final = (
     ),
     Mutant(
         "static members that a load brings back have none of their partitions",
-        "_take_back_replacements",
-        "history.owners.replaced(each.member.member_id, old)",
+        "_retract_replacements",
+        "history.owners.replaced(replacement.member.member_id, old)",
         "pass",
     ),
     Mutant(
         "a member that claims nothing kept what it is assigned again",
-        "_take_claims",
+        "_apply_claims",
         "owners.gave_up(event.member.member_id, known.joined_ms or 0, is_unsure=True)",
         "pass",
     ),

@@ -215,13 +215,13 @@ RIGHTS_MUTANTS: Final = (
 HELD_MUTANTS: Final = (
     Mutant(
         "members at the cluster are told at each check",
-        "HeldGroups._tell",
+        "HeldGroups._report",
         "if self._told.get(group_id) == told:",
         "if False:",
     ),
     Mutant(
         "members at the cluster are told before the next node is left a note",
-        "HeldGroups._tell",
+        "HeldGroups._report",
         "if noted is not None or await self._leave_note(group_id, since):",
         "self._ownership.leave_note(group_id, held_record(group_id, since), lambda problem: None)\nif True:",
     ),
@@ -270,8 +270,8 @@ HELD_MUTANTS: Final = (
     Mutant(
         "a client that joins again at the cluster is told as another one",
         "_digest",
-        "(each.client_id, each.client_host)",
-        "(each.client_id, each.member_id)",
+        "(member.client_id, member.client_host)",
+        "(member.client_id, member.member_id)",
     ),
     Mutant(
         "members at the cluster are not looked for when a node is asked for the group",

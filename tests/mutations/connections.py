@@ -212,19 +212,19 @@ TELLING_MUTANTS: Final = (
     Mutant(
         "each closed connection has a line",
         "RejectionLog.rejected",
-        "if untold is not None:",
-        "if untold is not None and untold.count < 0:",
+        "if unreported is not None:",
+        "if unreported is not None and unreported.count < 0:",
     ),
     Mutant(
         "the first second of a flood is told twice",
         "RejectionLog.report",
-        "self._untold[client_host] = _Untold()\nothers",
+        "self._unreported[client_host] = _Unreported()\n                others",
         "others",
     ),
     Mutant(
         "any number of addresses is kept",
         "RejectionLog.rejected",
-        "if len(self._untold) < ADDRESSES_MAX:",
+        "if len(self._unreported) < ADDRESSES_MAX:",
         "if True:",
     ),
     Mutant(

@@ -128,7 +128,7 @@ MUTANTS: Final = (
     Mutant(
         "a group whose records are removed with its members is removed",
         "delete_or_convert",
-        "if telling.known.members and not telling.known.is_converting:",
+        "if emitter.known.members and not emitter.known.is_converting:",
         "if False:",
     ),
 )

@@ -116,7 +116,7 @@ MUTANTS: Final = (
     Mutant(
         "a regular expression of nobody is kept",
         "leaving.remove",
-        "each.pattern not in after.by_pattern",
+        "metadata.pattern not in after.by_pattern",
         "False",
     ),
     Mutant(
@@ -212,7 +212,8 @@ MUTANTS: Final = (
     Mutant(
         "the audit takes a group that became a classic one for lost after a kill",
         "_stored_events",
-        "if event not in of_kind and all(each.event_class is not schema.GroupConverted for each in projections)",
+        "if event not in of_kind and all(projection.event_class is not schema.GroupConverted for projection"
+        " in projections)",
         "if event not in of_kind",
     ),
     Mutant(

@@ -62,8 +62,8 @@ MUTANTS: Final = (
     Mutant(
         "the checkpoints of a failed directory are written",
         "SplitCheckpoint.write",
-        "each: {} for each in self._files if each in self._directories.online",
-        "each: {} for each in self._files",
+        "file: {} for file in self._files if file in self._directories.online",
+        "file: {} for file in self._files",
     ),
     Mutant(
         "a copy counts although the directory of the log is offline",

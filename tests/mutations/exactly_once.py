@@ -45,7 +45,7 @@ MUTANTS: Final = (
     Mutant(
         "a load forgets open transactions",
         "TransactionStateMachine.activate",
-        "self.open = {key: None for key, each in self.transactions.items() if each.state is ONGOING}",
+        "self.open = {key: None for key, transaction in self.transactions.items() if transaction.state is ONGOING}",
         "self.open = {}",
     ),
     Mutant(

@@ -79,7 +79,7 @@ MUTANTS: Final = (
     ),
     Mutant(
         "a removed member stopped when it was removed",
-        "take_removal",
+        "apply_removal",
         "gave_up(event.member.member_id, removal.stopped_ms,",
         "gave_up(event.member.member_id, removal.at_ms,",
     ),
@@ -116,14 +116,15 @@ MUTANTS: Final = (
     Mutant(
         "eager members own partitions during a rebalance",
         "owner_spans",
-        "keeps = each.is_epoch or each.is_cooperative",
+        "keeps = generation.is_epoch or generation.is_cooperative",
         "keeps = True",
     ),
     Mutant(
         "the member that hung is not named",
         "_join_delays",
-        "late = [each for each in generation.late_members if each.cause is Cause.REBALANCE_TIMEOUT]",
-        "late = [each for each in generation.late_members if each.cause is Cause.SYNC_TIMEOUT]",
+        "late = [late_member for late_member in generation.late_members if late_member.cause is"
+        " Cause.REBALANCE_TIMEOUT]",
+        "late = [late_member for late_member in generation.late_members if late_member.cause is Cause.SYNC_TIMEOUT]",
     ),
     Mutant(
         "the second cause of a rebalance is not told",
@@ -152,7 +153,7 @@ MUTANTS: Final = (
     Mutant(
         "growth of a group is a storm",
         "_storms",
-        "if not each.is_growth and",
+        "if not rebalance.is_growth and",
         "if",
     ),
     Mutant(
@@ -164,13 +165,13 @@ MUTANTS: Final = (
     Mutant(
         "a member that died pauses",
         "pauses_too_long",
-        "and not each.removal.is_by_coordinator\nand each.back_ms is not None",
-        "and not each.removal.is_by_coordinator",
+        "and not visit.removal.is_by_coordinator\n            and visit.back_ms is not None",
+        "and not visit.removal.is_by_coordinator",
     ),
     Mutant(
         "a member whose process ended pauses",
         "pauses_too_long",
-        "and (not each.removal.is_disconnected or facts.came_again(each.removal))",
+        "and (not visit.removal.is_disconnected or facts.came_again(visit.removal))",
         "",
     ),
     Mutant(
@@ -218,13 +219,13 @@ MUTANTS: Final = (
     Mutant(
         "a group that the nodes have taken in goes on to be told as the cluster's",
         "FoldedGroup.held_by_cluster",
-        "or (self.is_taken_in and not last.is_owned)",
+        "or (self.is_folded and not last.is_owned)",
         "",
     ),
     Mutant(
         "a start of a node after it took the group over is told as an absence",
         "_Leaders._led",
-        "self._stopped_ms, self._taken, self._is_told = None, event, True",
-        "self._stopped_ms, self._taken, self._is_told = None, event, False",
+        "self._stopped_ms, self._taken, self._is_reported = None, event, True",
+        "self._stopped_ms, self._taken, self._is_reported = None, event, False",
     ),
 )

@@ -79,25 +79,25 @@ JOIN_MUTANTS: Final = (
     ),
     Mutant(
         "a repeated JoinGroup in CompletingRebalance starts a rebalance",
-        "_join_known",
+        "_join_existing",
         "if changed:",
         "if True:",
     ),
     Mutant(
         "a leader that repeats its JoinGroup does not get the members",
-        "_join_known",
+        "_join_existing",
         "with_members=leads)",
         "with_members=False)",
     ),
     Mutant(
         "JoinGroup of the leader in Stable starts no rebalance",
-        "_join_known",
+        "_join_existing",
         "if changed or leads:",
         "if changed:",
     ),
     Mutant(
         "changed protocols of a member are not noticed",
-        "_join_known",
+        "_join_existing",
         "changed = member.protocols != protocols",
         "changed = False",
     ),
@@ -266,14 +266,14 @@ MEMBER_MUTANTS: Final = (
     Mutant(
         "the session of a member that leaves goes on",
         "leave",
-        "tuple(SessionEnded(each) for each in leaving.gone)",
-        "tuple(SessionEnded(each) for each in leaving.gone if each in classic.pending_members)",
+        "tuple(SessionEnded(member_id) for member_id in leaving.gone)",
+        "tuple(SessionEnded(member_id) for member_id in leaving.gone if member_id in classic.pending_members)",
     ),
     Mutant(
         "the session of a pending member that leaves goes on",
         "leave",
-        "tuple(SessionEnded(each) for each in leaving.gone)",
-        "tuple(SessionEnded(each) for each in leaving.gone if each in classic.members)",
+        "tuple(SessionEnded(member_id) for member_id in leaving.gone)",
+        "tuple(SessionEnded(member_id) for member_id in leaving.gone if member_id in classic.members)",
     ),
     Mutant(
         "a member expires though its session was renewed in the same batch",

@@ -65,8 +65,8 @@ BATCH_MUTANTS: Final = (
     Mutant(
         "a batch as large as the log takes is rejected",
         "Batch.check",
-        "if each.size_bytes > self.bytes_max:",
-        "if each.size_bytes >= self.bytes_max:",
+        "if batch.size_bytes > self.bytes_max:",
+        "if batch.size_bytes >= self.bytes_max:",
     ),
     Mutant(
         "what follows a marker is stored before it",
@@ -77,7 +77,7 @@ BATCH_MUTANTS: Final = (
     Mutant(
         "decisions share no batch",
         "Batch.store",
-        "if self._last is None or not self._last.extend_if_fits(each, self.bytes_max):",
+        "if self._last is None or not self._last.extend_if_fits(batch, self.bytes_max):",
         "if True:",
     ),
 )

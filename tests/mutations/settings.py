@@ -8,8 +8,8 @@ MUTANTS: Final = (
     Mutant(
         "what is set for all brokers counts before what is set for one",
         "Config._change",
-        "for each in reversed(DYNAMIC_SOURCES):",
-        "for each in DYNAMIC_SOURCES:",
+        "for dynamic_source in reversed(DYNAMIC_SOURCES):",
+        "for dynamic_source in DYNAMIC_SOURCES:",
     ),
     Mutant("a setting that changes is told to nobody", "Config._change", "call()", "pass"),
     Mutant(

@@ -50,8 +50,8 @@ MUTANTS: Final = (
     Mutant(
         "a fault of a member knows only its member id",
         "Matcher._is_of",
-        "any(wanted in each for each in members_of(request))",
-        "any(wanted == each.member_id for each in members_of(request))",
+        "any(wanted in member for member in members_of(request))",
+        "any(wanted == member.member_id for member in members_of(request))",
     ),
     Mutant(
         "a fault of the followers takes the leader too",
@@ -133,7 +133,7 @@ MUTANTS: Final = (
     ),
     Mutant(
         "a fenced instance is told as restarted",
-        "take_instance",
+        "join_as_instance",
         "replace(event, cause=request.cause) if",
         "event if",
     ),

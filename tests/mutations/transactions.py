@@ -92,7 +92,8 @@ COORDINATOR_MUTANTS: Final = (
     Mutant(
         "the markers of a loaded transaction are not sent again",
         "TransactionStateMachine.activate",
-        "self.to_complete = [each for each in self.transactions.values() if each.state in PREPARED]",
+        "self.to_complete = [transaction for transaction in self.transactions.values() if transaction.state"
+        " in PREPARED]",
         "",
     ),
     Mutant(

@@ -59,13 +59,13 @@ class Watched:
                 left[0] -= 1
                 return left[0] >= 0
 
-            events += stream.tell(is_due, 0.0)
+            events += stream.emit(is_due, 0.0)
             kept = encode_group(stream.kept)
             stream = self.stream()
             stream.go_on(decode_group(kept), 0.0)
         self.put(stream, self.items)
-        events += stream.tell(lambda _: True, 0.0)
-        events += stream.tell_without_record(1.0)
+        events += stream.emit(lambda _: True, 0.0)
+        events += stream.emit_without_record(1.0)
         return events
 
 
@@ -129,7 +129,7 @@ def test_a_line_that_may_be_forged_is_told_if_a_record_that_comes_has_its_member
     stream.put_record(*_record(10, 2_000), 0.0)
     stream.put_line(_forgeable("m7", 1, 1_500), 0.0)
     stream.put_line(_forgeable("nobody", 2, 1_500), 0.0)
-    stream.tell(lambda _: True, 0.0)
+    stream.emit(lambda _: True, 0.0)
     assert stream.lines_left_out == 1
 
 
@@ -147,7 +147,7 @@ def _calls_of_forged_lines(members: int) -> int:
 
     sys.setprofile(count)
     try:
-        stream.tell(lambda following: following.log is not None, 0.0)
+        stream.emit(lambda following: following.log is not None, 0.0)
     finally:
         sys.setprofile(None)
     assert stream.lines_left_out == 20
@@ -168,7 +168,7 @@ def test_lines_of_a_share_group_are_told_though_records_of_other_groups_are_read
         for number, statement in enumerate(statements_of(recording, group)):
             if isinstance(statement, OfGroup) and statement.group_id == group:
                 stream.put_line(LoggedStatement(statement, LOG, (0, number), statement.place.time_ms), 0.0)
-        events = stream.tell(lambda _: True, 0.0)
+        events = stream.emit(lambda _: True, 0.0)
         told[has_records] = [(type(event.event).__name__, event.event.seq) for event in events]
     assert ("MemberJoined", 2) in told[True]
     assert told[True] == told[False]

@@ -59,15 +59,15 @@ class Polls:
         place = Place(Source.POLL, LIST_GROUPS, T0 + number * EVERY_MS) if group is None else group.place
         self.now += EVERY_MS / 1_000
         self.stream.put_poll(PollOfGroup(group, place, self.now, absent_ms), self.now)
-        return self.tell()
+        return self.emit()
 
     def line(self, statement: OfGroup, number: int) -> list[str]:
         self.now += 1
         self.stream.put_line(LoggedStatement(statement, "server.log", (0, number), statement.place.time_ms), self.now)
-        return self.tell()
+        return self.emit()
 
-    def tell(self) -> list[str]:
-        found = self.stream.tell(lambda _: True, self.now)
+    def emit(self) -> list[str]:
+        found = self.stream.emit(lambda _: True, self.now)
         self.events += found
         return [TAGS[type(each.event)] for each in found]
 
@@ -330,7 +330,7 @@ def test_records_that_may_be_read_by_now_count_otherwise_than_polls_did():
     members = [ClassicMember("c-id", "c", "/10.0.0.1", None, ["orders"], b"", {"orders": [0, 1]})]
     record = ClassicGroup(GROUP, 2, "consumer", "range", "c-id", -1, members)
     polls.stream.put_record(Place(Source.RECORD, "__consumer_offsets-1", T0 + 200_000, 7), record, polls.now)
-    told = polls.tell()
+    told = polls.emit()
     assert "group.removed" not in told
     assert told[-1] == "generation.stable"
     assert polls.history.generation_id == 2

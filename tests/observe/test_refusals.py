@@ -73,7 +73,7 @@ def test_a_client_that_asks_again_and_again_is_told_now_and_then_with_how_often_
     told = []
     for number in range(1, 101):
         assert stream.put_client(failed(number, T0 + number * 100))
-        told += stream.told_at_once()
+        told += stream.emitted_at_once()
         if number == 50:
             kept = encode_group(stream.kept)
             stream = GroupStream("billing", str, has_records=False)
@@ -86,7 +86,7 @@ def test_a_client_that_asks_again_and_again_is_told_now_and_then_with_how_often_
 def test_what_is_part_of_a_rebalance_is_no_refusal():
     stream = GroupStream("billing", str, has_records=False)
     stream.put_client(failed(1, T0, "REBALANCE_IN_PROGRESS"))
-    assert stream.told_at_once() == []
+    assert stream.emitted_at_once() == []
 
 
 def test_while_it_goes_on_it_is_told_again():

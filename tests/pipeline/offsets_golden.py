@@ -81,7 +81,7 @@ def folded(
     names, state, rows = topic_ids or {}, state or PartitionState(), NewRows()
     fold = StoredFold(state, rows, lambda topic_id: names.get(topic_id, topic_id))
     found = decoded(records)
-    fold.take_in([value for value, _ in found], [position for _, position in found])
+    fold.add_records([value for value, _ in found], [position for _, position in found])
     state.update(fold.finish())
     return named(rows)
 

@@ -31,7 +31,7 @@ class Killed(Exception):
 @pytest.fixture
 def fresh(tmp_path: Path) -> dict[str, list[str]]:
     once = Tables(tmp_path / "fresh")
-    Batches(once).take_in(records(realistic(EVENTS)), 0)
+    Batches(once).add_records(records(realistic(EVENTS)), 0)
     return contents(once)
 
 
@@ -60,7 +60,7 @@ def test_killed_at_random_equals_a_fresh_run(
     for batch_id, first in enumerate(range(0, EVENTS, BATCH)):
         while True:
             try:
-                batches.take_in(records(values[first : first + BATCH], first), batch_id)
+                batches.add_records(records(values[first : first + BATCH], first), batch_id)
                 break
             except Killed:
                 kills += 1
@@ -72,7 +72,7 @@ def test_killed_at_random_equals_a_fresh_run(
 @pytest.mark.parametrize("parts", [lambda state: state[0], lambda state: state[:1], lambda state: [*state[:-1], 99]])
 def test_a_state_of_another_version_is_refused_in_one_line(tables: Tables, parts: Callable[[list[Any]], Any]):
     """It was a map of the groups alone, then an array without a version."""
-    Batches(tables).take_in(records(eventful().values()[:4]), 0)
+    Batches(tables).add_records(records(eventful().values()[:4]), 0)
     files = tables.state_files()
     for name in files.names():
         files.write(name, msgspec.msgpack.encode(parts(msgspec.msgpack.decode(files.read(name)))))
@@ -85,37 +85,37 @@ def test_partitions_that_come_late_change_nothing(tables: Tables, tmp_path: Path
     early, late = eventful("early").values(), eventful("late").values()
     batches = Batches(tables)
     for batch_id, values in enumerate((early, late)):
-        batches.take_in(records(values, partition=batch_id), batch_id)
+        batches.add_records(records(values, partition=batch_id), batch_id)
     together = Tables(tmp_path / "together")
-    Batches(together).take_in(records([*late, *early]), 0)
+    Batches(together).add_records(records([*late, *early]), 0)
     assert contents(tables) == contents(together)
 
 
 def test_compaction_leaves_the_rows_and_joins_the_files(tables: Tables):
     values, batches = realistic(EVENTS), Batches(tables)
     for batch_id, first in enumerate(range(0, EVENTS, BATCH)):
-        batches.take_in(records(values[first : first + BATCH], first), batch_id)
+        batches.add_records(records(values[first : first + BATCH], first), batch_id)
     before = contents(tables)
     assert len(DeltaTable(tables.path(SILVER)).file_uris()) == EVENTS // BATCH
     for table in TABLES:
         tables.compact(table)
     assert len(DeltaTable(tables.path(SILVER)).file_uris()) == 1
     assert contents(tables) == before
-    batches.take_in(records(realistic(10, seed=9, prefix="more-")), EVENTS // BATCH)
+    batches.add_records(records(realistic(10, seed=9, prefix="more-")), EVENTS // BATCH)
     assert len(contents(tables)[SILVER]) == EVENTS + 10
 
 
 def test_a_lost_state_is_named(tables: Tables):
-    Batches(tables).take_in(records(realistic(10)), 0)
+    Batches(tables).add_records(records(realistic(10)), 0)
     for path in Path(tables.checkpoint("state")).iterdir():
         path.unlink()
     with pytest.raises(StateMissing, match=r"has no 0\.part; delete the tables"):
-        Batches(tables).take_in(records(realistic(10, seed=1)), 1)
+        Batches(tables).add_records(records(realistic(10, seed=1)), 1)
 
 
 def test_a_number_too_large_for_a_column_stops_nothing(tables: Tables):
     values = eventful().values()
     too_large = values[2].replace(b'"join_ms":10', b'"join_ms":1e30')
     assert too_large != values[2]
-    Batches(tables).take_in(records([*values[:2], too_large, *values[3:]]), 0)
+    Batches(tables).add_records(records([*values[:2], too_large, *values[3:]]), 0)
     assert len(contents(tables)[GENERATIONS]) == 4

@@ -69,7 +69,7 @@ def take_in_tiny_batches(tables: Tables, values: list[bytes]) -> None:
     batches = Batches(tables)
     for batch_id in range(BATCHES):
         first = batch_id * PER_BATCH
-        batches.take_in(records(values[first : first + PER_BATCH], first), batch_id)
+        batches.add_records(records(values[first : first + PER_BATCH], first), batch_id)
         if (table := table_to_compact(batch_id)) is not None:
             tables.compact(table)
 
@@ -82,7 +82,7 @@ def test_a_live_run_keeps_the_files_few_and_the_rows_as_they_are(tables: Tables,
         take_in_tiny_batches(tables, values)
     assert len(counts) > 5
     fresh = Tables(tmp_path / "fresh")
-    Batches(fresh).take_in(records(values), 0)
+    Batches(fresh).add_records(records(values), 0)
     assert contents(tables) == contents(fresh)
     assert {delta.count() for delta in early.values()} == {0}
     for name in TABLES:
@@ -97,7 +97,7 @@ def test_a_reader_of_an_older_version_can_read_to_its_end(tables: Tables):
     values = realistic(BATCHES * PER_BATCH)
     batches = Batches(tables)
     for batch_id in range(40):
-        batches.take_in(records(values[batch_id * 4 : batch_id * 4 + 4], batch_id * 4), batch_id)
+        batches.add_records(records(values[batch_id * 4 : batch_id * 4 + 4], batch_id * 4), batch_id)
     opened = {name: DeltaTable(tables.path(name)) for name in (SILVER, GENERATIONS, OPEN_GENERATIONS)}
     before = {name: delta.count() for name, delta in opened.items()}
     for name in opened:

@@ -143,7 +143,7 @@ def test_spark_makes_these_tables_of_the_audit_topic(spark: SparkSession, tables
     audit_topic.append(GROUP_ID, values[len(values) // 2 :])
     run_available(spark, source, tables)
     fresh = Tables(tables.root.parent / "fresh")
-    Batches(fresh).take_in(records(values), 0)
+    Batches(fresh).add_records(records(values), 0)
     assert contents(tables) == contents(fresh)
     for table in (*TABLES, REBALANCE_RATES):
         found = spark.read.format("delta").load(tables.path(table))

@@ -31,7 +31,7 @@ def fold(
     """The rows of one batch; `state` is that before it, and becomes that after it."""
     state, rows = state or PartitionState(), NewRows()
     folded = Fold(state, rows)
-    folded.take_in(values, [Position(partition, first_offset + place, 1) for place in range(len(values))])
+    folded.add_records(values, [Position(partition, first_offset + place, 1) for place in range(len(values))])
     state.update(folded.finish())
     return named(rows)
 
@@ -296,7 +296,7 @@ def test_a_fold_that_runs_twice_makes_the_same_rows_and_the_same_state(cut: int)
     for _ in range(2):
         rows = NewRows()
         folded = Fold(state, rows)
-        folded.take_in(values[cut:], [Position(0, cut + place, 1) for place in range(len(values) - cut)])
+        folded.add_records(values[cut:], [Position(0, cut + place, 1) for place in range(len(values) - cut)])
         changes = encode_state(folded.finish())
         made.append((named(rows), changes))
     assert encode_state(state) == before

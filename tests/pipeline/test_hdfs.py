@@ -52,7 +52,7 @@ def root(hdfs: Hdfs) -> str:
 
 def local_contents(folder: Path, values: Sequence[bytes]) -> dict[str, list[str]]:
     local = Tables(folder)
-    Batches(local).take_in(records(values), 0)
+    Batches(local).add_records(records(values), 0)
     return contents(local)
 
 
@@ -100,8 +100,8 @@ def test_executors_fold_as_the_driver_does(spark: SparkSession, root: str, audit
 def test_batches_that_run_again_double_nothing(spark: SparkSession, root: str, tmp_path: Path):
     values = eventful().values()
     for batches in (Batches(SparkTables(spark, root)), Batches(SparkTables(spark, root))):
-        batches.take_in(records(values[:9]), 0)
-        batches.take_in(records(values[9:], 9), 1)
+        batches.add_records(records(values[:9]), 0)
+        batches.add_records(records(values[9:], 9), 1)
     tables = SparkTables(spark, root)
     assert contents(tables) == local_contents(tmp_path / "local", values)
     assert [row["generation_id"] for row in read_generations(root)] == [1, 2, 3, 4, 5]
@@ -111,7 +111,7 @@ def test_compaction_joins_the_files_and_leaves_the_rows(spark: SparkSession, roo
     tables, values = SparkTables(spark, root), eventful().values()
     batches = Batches(tables)
     for batch_id, value in enumerate(values[:4]):
-        batches.take_in(records([value], batch_id), batch_id)
+        batches.add_records(records([value], batch_id), batch_id)
     before = contents(tables)
     for table in (SILVER, OPEN_GENERATIONS):
         tables.compact(table)
@@ -157,6 +157,6 @@ def test_who_lost_the_lock_writes_nothing_more(spark: SparkSession, root: str, m
         batches = Batches(tables)
         files.write(LOCK_FILE, b"another-host 1 owner\n7\n")
         with pytest.raises(LockLost, match="another job has taken over"):
-            batches.take_in(records(eventful().values()), 0)
+            batches.add_records(records(eventful().values()), 0)
         assert contents(tables)[SILVER] == []
     assert files.read(LOCK_FILE) == b"another-host 1 owner\n7\n"

@@ -17,7 +17,7 @@ from _wire.messages.group_metadata_record import GroupMetadataKey, GroupMetadata
 from _wire.messages.offset_commit_record import OffsetCommitKey, OffsetCommitValue
 from coordinator.observe.classic import classic_events
 from coordinator.observe.consumer import consumer_events
-from coordinator.observe.known import KnownGroup, Telling
+from coordinator.observe.known import EventEmitter, GroupSoFar
 from coordinator.observe.records.stored import (
     ClassicGroup,
     ClassicMember,
@@ -168,12 +168,12 @@ def test_subscriptions_that_are_none_of_the_consumer_protocol_damage_nothing():
 
 def events(*records: Any) -> list[dict[str, Any]]:
     """Of a consumer group (KIP-848), one record a second."""
-    known, found = KnownGroup(), []
+    known, found = GroupSoFar(), []
     for place, record in enumerate(records):
-        telling = Telling("g", known, T0 + place * 1_000)
-        consumer_events(telling, record, {"id-t": "t"}.__getitem__)
-        known = telling.known
-        found += telling.events
+        emitter = EventEmitter("g", known, T0 + place * 1_000)
+        consumer_events(emitter, record, {"id-t": "t"}.__getitem__)
+        known = emitter.known
+        found += emitter.events
     return found
 
 
@@ -182,7 +182,7 @@ def rows_of(*records: Any) -> NamedRows:
     rows = NewRows()
     fold = StoredFold(PartitionState(), rows, {"id-t": "t"}.__getitem__)
     for place, record in enumerate(records):
-        fold.take_record(record, Position(0, place, T0 + place * 1_000))
+        fold.add_record(record, Position(0, place, T0 + place * 1_000))
     fold.finish()
     return named(rows)
 
@@ -194,14 +194,14 @@ def kinds(found: list[dict[str, Any]]) -> list[str]:
 @pytest.mark.parametrize("has_members", [True, False])
 def test_a_group_whose_records_are_removed_goes_on_with_the_other_protocol_if_it_has_members(has_members: bool):
     members = [ClassicMember("a-id", "a", "/h", None, ["t"], b"1", {"t": [0]})] if has_members else []
-    telling = Telling("g", KnownGroup(), T0)
-    classic_events(telling, ClassicGroup("g", generation_id=1, protocol_type="consumer", members=members))
-    classic_events(telling, ClassicGroup("g"))
-    removed, telling.events = kinds(telling.events), []
-    consumer_events(telling, ConsumerMember("g", "a-id", ["t"], "a", "/h", digest=b"1"), {"id-t": "t"}.__getitem__)
+    emitter = EventEmitter("g", GroupSoFar(), T0)
+    classic_events(emitter, ClassicGroup("g", generation_id=1, protocol_type="consumer", members=members))
+    classic_events(emitter, ClassicGroup("g"))
+    removed, emitter.events = kinds(emitter.events), []
+    consumer_events(emitter, ConsumerMember("g", "a-id", ["t"], "a", "/h", digest=b"1"), {"id-t": "t"}.__getitem__)
     assert (removed[-1] == "group.removed") is not has_members
-    assert kinds(telling.events)[0] == ("group.converted" if has_members else "group.created")
-    assert telling.known.members.keys() == {"a-id"}
+    assert kinds(emitter.events)[0] == ("group.converted" if has_members else "group.created")
+    assert emitter.known.members.keys() == {"a-id"}
 
 
 def test_an_epoch_that_is_raised_before_all_members_are_there_is_superseded():
@@ -338,18 +338,18 @@ def test_a_job_that_starts_again_for_each_batch_makes_the_same_tables(tables: Ta
     """What is known of a group goes through the files of the state."""
     found = golden()
 
-    def take_in(folder: Path, records: list[StoredRecord], batch_id: int) -> None:
+    def add_records(folder: Path, records: list[StoredRecord], batch_id: int) -> None:
         rows = decoded(records)
         columns = [[value for value, _ in rows]]
         columns += ([getattr(at, name) for _, at in rows] for name in ("partition", "offset", "timestamp_ms"))
         data = pa.table([pa.array(column, field.type) for column, field in zip(columns, SCHEMA, strict=True)], SCHEMA)
         make_fold = partial(StoredFold, name_of=found.topic_ids.__getitem__)
-        Batches(Tables(folder), make_fold).take_in(data, batch_id)
+        Batches(Tables(folder), make_fold).add_records(data, batch_id)
 
     for batch_id, first in enumerate(range(0, len(found.records), 11)):
         part = found.records[first : first + 11]
-        take_in(tables.root, part, batch_id)
-        take_in(tables.root, part, batch_id)  # as if it had been killed before it was noted
-    take_in(tmp_path / "whole", found.records, 0)
+        add_records(tables.root, part, batch_id)
+        add_records(tables.root, part, batch_id)  # as if it had been killed before it was noted
+    add_records(tmp_path / "whole", found.records, 0)
     assert contents(tables) == contents(Tables(tmp_path / "whole"))
     assert contents(tables)[GENERATIONS]

@@ -43,7 +43,7 @@ def assert_complete(spark: SparkSession, tables: Tables, values: Sequence[bytes]
     """Bronze holds each value once, and the other tables equal those made of the values in one batch."""
     assert sorted(values_in_bronze(spark, tables)) == sorted(values)
     fresh = Tables(tables.root.parent / f"fresh-{len(values)}-{uuid.uuid4().hex}")
-    Batches(fresh).take_in(records(values), 0)
+    Batches(fresh).add_records(records(values), 0)
     assert contents(tables) == contents(fresh)
 
 
@@ -101,7 +101,7 @@ def test_what_bronze_holds_reaches_the_tables_though_the_topic_has_deleted_it(
     run_available(spark, source, tables)
     audit_topic.append("orders", values[HALF:])
     with monkeypatch.context() as patched:
-        patched.setattr(Batches, "take_in", crash)
+        patched.setattr(Batches, "add_records", crash)
         with pytest.raises(StreamingQueryException, match="killed here"):
             run_available(spark, source, tables)
     assert sorted(values_in_bronze(spark, tables)) == sorted(values)

@@ -46,7 +46,7 @@ def rows_of(values: Sequence[bytes], size: int, rejects_max: int = 0) -> tuple[l
         part = values[first : first + size]
         new = NewRows()
         fold = Fold(state, new)
-        fold.take_in(part, [Position(0, first + place, 1) for place in range(len(part))])
+        fold.add_records(part, [Position(0, first + place, 1) for place in range(len(part))])
         state.update(decode_state(encode_state(fold.finish())))
         rows = named(new)
         assert len(rows[REJECTS]) <= rejects_max

@@ -24,7 +24,7 @@ def filled(tables: Tables) -> Path:
     hostile = History("sly").created().stable_with(Cause.NEW_MEMBER, member("evil\x1b]0;owned\x07\u202e"))
     long = History("long").created().stable_with(Cause.NEW_MEMBER, member(LONG))
     values = [*eventful("orders").values(), *eventful("pay[ments]").values(), *hostile.values(), *long.values()]
-    Batches(tables).take_in(records(values), 0)
+    Batches(tables).add_records(records(values), 0)
     return tables.root
 
 

@@ -38,7 +38,7 @@ def stormy(group_id: str = "orders", rebalances: int = GROUP_STORM_REBALANCES) -
 def taken_in(tables: Tables, batches: list[list[bytes]]) -> Tables:
     writer, offset = Batches(tables), 0
     for batch_id, values in enumerate(batches):
-        writer.take_in(records(values, offset), batch_id)
+        writer.add_records(records(values, offset), batch_id)
         offset += len(values)
     return tables
 
@@ -128,7 +128,7 @@ def test_what_is_over_is_told_and_no_longer_read(tables: Tables):
 def test_a_batch_that_runs_again_tells_the_same(tables: Tables):
     values = stormy().values()
     taken_in(tables, [values])
-    Batches(tables).take_in(records(values), 0)
+    Batches(tables).add_records(records(values), 0)
     assert len(query(tables.root, (FINDINGS,), "SELECT * FROM findings")) == 1
 
 
@@ -137,7 +137,7 @@ def test_what_is_remembered_of_a_group_is_bounded():
     for seed in range(4):
         values = realistic(20_000, seed=seed)
         fold = Fold(PartitionState(), NewRows())
-        fold.take_in(values, [Position(0, place, 1) for place in range(len(values))])
+        fold.add_records(values, [Position(0, place, 1) for place in range(len(values))])
         changes = fold.finish()
         groups = [changes.group(name) for name in changes.groups]
         sizes.append(max(len(group.memory) for group in groups if group is not None))
@@ -148,7 +148,7 @@ def test_events_of_unknown_kinds_are_passed_over():
     values = [value.replace(b'"group.created"', b'"group.dreamed"') for value in stormy().values()]
     rows = NewRows()
     fold = Fold(PartitionState(), rows)
-    fold.take_in(values, [Position(0, place, 1) for place in range(len(values))])
+    fold.add_records(values, [Position(0, place, 1) for place in range(len(values))])
     fold.finish()
     assert [row["kind"] for row in rows[FINDINGS]] == ["rebalance_storm"]
 

@@ -66,10 +66,10 @@ def test_what_a_watcher_saw_is_in_all_tables(spark: SparkSession, tables: Tables
 
 
 def wait_until_told(watch: Watching, kind: str) -> None:
-    def is_told() -> bool:
+    def is_reported() -> bool:
         try:
             return any(event["kind"] == kind for event in watch.events().get("orders", []))
         except ClientError:
             return False
 
-    wait_for(is_told, SECONDS, kind, every_ms=200)
+    wait_for(is_reported, SECONDS, kind, every_ms=200)

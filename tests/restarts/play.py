@@ -114,7 +114,7 @@ class Restarts:
     # ---- what goes on all the time
 
     def _work(self) -> None:
-        self._members.take_in()
+        self._members.apply()
         if time.monotonic() >= self._next_commit:
             self._next_commit = time.monotonic() + COMMIT_SECONDS
             self._members.commit()
@@ -171,7 +171,7 @@ class Restarts:
 
     def _commits_that_differ(self) -> list[str]:
         """Commits that were acknowledged and are newer than what the server has."""
-        self._members.take_in()
+        self._members.apply()
         acknowledged = [(group.name, dict(group.committed)) for group in self._members.groups]
         found = []
         for group_id, positions in acknowledged:

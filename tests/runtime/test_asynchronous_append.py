@@ -113,10 +113,10 @@ def test_a_generation_takes_heartbeats_at_once_only_when_it_is_stored():
     leader = sim.join("a").response.member_id
     sim.store.is_delaying = True
     synced = sim.sync(leader, {leader: b"all"})
-    assert not sim.sessions.take_heartbeat(GROUP_ID, leader, None, 1, sim.now_ms)
+    assert not sim.sessions.answer_heartbeat(GROUP_ID, leader, None, 1, sim.now_ms)
     sim.complete()
     assert synced.answered
-    assert sim.sessions.take_heartbeat(GROUP_ID, leader, None, 1, sim.now_ms)
+    assert sim.sessions.answer_heartbeat(GROUP_ID, leader, None, 1, sim.now_ms)
 
 
 def test_a_partition_that_is_given_up_meanwhile_ignores_the_completion(sim):

@@ -151,7 +151,7 @@ def test_a_large_group_is_stored_though_produce_would_refuse_it():
 
 
 def is_taken(sim: Simulation, member_id: str) -> bool:
-    return sim.sessions.take_heartbeat(GROUP_ID, member_id, None, sim.group.generation_id, sim.now_ms)
+    return sim.sessions.answer_heartbeat(GROUP_ID, member_id, None, sim.group.generation_id, sim.now_ms)
 
 
 def test_heartbeats_are_taken_from_leases_while_a_group_is_stable():
@@ -225,7 +225,7 @@ def test_no_heartbeat_is_taken_from_leases_while_nothing_is_loaded():
     sim = Simulation()
     (member_id,) = sim.stable_with("a")
     fail_append(sim)
-    assert not sim.sessions.take_heartbeat(GROUP_ID, member_id, None, 1, sim.now_ms)
+    assert not sim.sessions.answer_heartbeat(GROUP_ID, member_id, None, 1, sim.now_ms)
     assert len(sim.sessions) == 0
     assert sim.timers.deadline_ms(GROUP_ID) is None
 

@@ -374,7 +374,7 @@ class SimulatedServer:
     ) -> int:
         """As a connection does it: from the session table if that is enough."""
         known = (request.group_id, request.member_id, request.group_instance_id, request.generation_id)
-        if not self.fast_path or not self.sessions.take_heartbeat(*known, self.now_ms):
+        if not self.fast_path or not self.sessions.answer_heartbeat(*known, self.now_ms):
             return self.submit(operations.HEARTBEAT, request.group_id, request, waiting, name, 4, connection)
         # An id all the same, so that a history has the same ids with the fast path and without.
         request_id = self.pending.register(waiting)
@@ -394,7 +394,7 @@ class SimulatedServer:
         )
         interval_ms = -1
         if self.fast_path and repr(request) == repr(nothing):
-            interval_ms = self.sessions.take_consumer_heartbeat(
+            interval_ms = self.sessions.answer_consumer_heartbeat(
                 request.group_id,
                 request.member_id,
                 request.instance_id,

@@ -76,11 +76,11 @@ def told(watch: Watching, group: str, kind: str, number: int = 1) -> list[dict[s
     """The events of a group, once there are so many of a kind."""
     found: list[dict[str, Any]] = []
 
-    def is_told() -> bool:
+    def is_reported() -> bool:
         found[:] = watch.events().get(group, [])
         return len([each for each in found if each["kind"] == kind]) >= number
 
-    wait_for(is_told, SECONDS, f"{number} × {kind} of {group}", every_ms=300)
+    wait_for(is_reported, SECONDS, f"{number} × {kind} of {group}", every_ms=300)
     return found
 
 

@@ -39,7 +39,7 @@ def wait_for_groups(bootstrap: str, groups: set[str], topic: str = "__group_audi
     """Until the last generation of each is told."""
     found: Events = {}
 
-    def are_told() -> bool:
+    def are_recorded() -> bool:
         nonlocal found
         try:
             found = events_of(bootstrap, topic)
@@ -47,7 +47,7 @@ def wait_for_groups(bootstrap: str, groups: set[str], topic: str = "__group_audi
             return False
         return found.keys() >= groups and all(found[group][-1]["kind"] == "generation.stable" for group in groups)
 
-    wait_for(are_told, SECONDS, f"{groups} to be told", every_ms=200)
+    wait_for(are_recorded, SECONDS, f"{groups} to be told", every_ms=200)
     return found
 
 
@@ -103,11 +103,11 @@ def test_lines_of_a_log_are_told_with_the_records(watched: RunningServer, tmp_pa
         with log.open("a") as file:
             file.write(line("lines", 2, "Group {} with generation 4 is now empty."))
 
-        def is_told() -> bool:
+        def is_reported() -> bool:
             sources = {place["source"] for event in events_of(own).get("lines", []) for place in event["places"]}
             return "broker_log" in sources
 
-        wait_for(is_told, SECONDS, "the line to be told", every_ms=200)
+        wait_for(is_reported, SECONDS, "the line to be told", every_ms=200)
 
 
 def test_killed_again_and_again_while_it_appends_to_a_topic(watched: RunningServer, tmp_path: Path):

@@ -70,8 +70,8 @@ def tell(kind: Kind, seed: int, found: FalseClaim, *, shrinks: bool) -> None:
     name, which = kind
     context, contradiction = found
     about = "the group" if context.generation_id < 0 else f"generation {context.generation_id}"
-    told_ms = context.told_ms - context.begin_ms
-    print(f"\n{name} {which} is false in seed {seed}, about {about}, told after {told_ms} ms: {contradiction.why}")
+    reported_ms = context.reported_ms - context.begin_ms
+    print(f"\n{name} {which} is false in seed {seed}, about {about}, told after {reported_ms} ms: {contradiction.why}")
     print(f"  {contradiction.claim}", file=sys.stderr)
     if shrinks:
         print(as_code(shrink(history_of(seed), kind)), file=sys.stderr)

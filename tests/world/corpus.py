@@ -16,11 +16,11 @@ UNTIL_MS: Final = 60_000
 def history(
     consumers: Iterable[ConsumerSetup],
     *actions: Action,
-    told_ms: tuple[int, ...] = (),
+    reported_ms: tuple[int, ...] = (),
     until_ms: int = UNTIL_MS,
     **setup: Any,
 ) -> History:
-    return History(Setup(tuple(consumers), **setup), actions, until_ms, told_ms)
+    return History(Setup(tuple(consumers), **setup), actions, until_ms, reported_ms)
 
 
 FIRST: Final[dict[str, History]] = {
@@ -78,13 +78,13 @@ FIRST: Final[dict[str, History]] = {
     ),
     # ---- static members
     "a static member of the new protocol crashes and comes back": history(
-        [MODERN._replace(instance_id="i-0"), MODERN], Action(20_000, "kill", 0, 2_000), told_ms=(24_000,)
+        [MODERN._replace(instance_id="i-0"), MODERN], Action(20_000, "kill", 0, 2_000), reported_ms=(24_000,)
     ),
     "a static member of the new protocol crashes, comes back and is gone": history(
         [MODERN._replace(instance_id="i-0"), MODERN],
         Action(20_000, "kill", 0, 2_000),
         Action(25_000, "kill"),
-        told_ms=(24_000, 29_000),
+        reported_ms=(24_000, 29_000),
     ),
     "a static member of the new protocol crashes again and again": history(
         [MODERN._replace(instance_id="i-1")], Action(20_000, "crash_loop", 0, 3)
@@ -107,7 +107,7 @@ FIRST: Final[dict[str, History]] = {
         [COOPERATIVE, COOPERATIVE._replace(instance_id="i-1"), COOPERATIVE], Action(49_481, "roll", 2, 2_001)
     ),
     # ---- connections
-    "a load balancer is away": history([JAVA, JAVA], Action(20_000, "proxy_all", 0, 11_000), told_ms=(25_000,)),
+    "a load balancer is away": history([JAVA, JAVA], Action(20_000, "proxy_all", 0, 11_000), reported_ms=(25_000,)),
     "a load balancer is away for longer than max.poll.interval.ms": history(
         [JAVA, JAVA._replace(max_poll_interval_ms=12_000)], Action(15_510, "proxy_all", 1, 28_131)
     ),
@@ -204,7 +204,7 @@ FIRST: Final[dict[str, History]] = {
         [ConsumerSetup("librdkafka", max_poll_interval_ms=12_000)] * 2, Action(30_000, "close", 1), topics=(("t", 1),)
     ),
     "a member is let in when the group has room": history(
-        [JAVA, JAVA, JAVA], Action(40_000, "close", 0), max_size=2, told_ms=(30_000,)
+        [JAVA, JAVA, JAVA], Action(40_000, "close", 0), max_size=2, reported_ms=(30_000,)
     ),
     "a silent member is restarted": history(
         [ConsumerSetup(session_timeout_ms=6_000)],

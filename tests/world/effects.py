@@ -17,7 +17,7 @@ REPLAYS_KEPT: Final = 64
 
 @lru_cache(maxsize=REPLAYS_KEPT)
 def _truth_of(history: History) -> Truth:
-    return play(history._replace(told_ms=())).truth
+    return play(history._replace(reported_ms=())).truth
 
 
 def _with_consumers(history: History, change: Callable[[int, ConsumerSetup], ConsumerSetup]) -> History:

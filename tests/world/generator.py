@@ -75,8 +75,8 @@ def history_of(seed: int) -> History:
     setup = _setup(random, profile, seed)
     until_ms = random.choice((40_000, 60_000, 60_000, 90_000))
     actions = sorted(_actions(random, len(setup.consumers), until_ms))
-    told_ms = tuple(sorted(random.randrange(FIRST_MS, until_ms) for _ in range(3)))
-    return History(setup, tuple(actions), until_ms, told_ms)
+    reported_ms = tuple(sorted(random.randrange(FIRST_MS, until_ms) for _ in range(3)))
+    return History(setup, tuple(actions), until_ms, reported_ms)
 
 
 def _setup(random: Random, profile: Profile, seed: int) -> Setup:

@@ -56,7 +56,7 @@ class History(NamedTuple):
     setup: Setup
     actions: tuple[Action, ...] = ()
     until_ms: int = 60_000
-    told_ms: tuple[int, ...] = ()
+    reported_ms: tuple[int, ...] = ()
     """When claims are made, beside those at the end."""
 
 
@@ -74,7 +74,7 @@ def as_code(history: History) -> str:
     actions = "".join(f"        Action({', '.join(_shortest(action))}),\n" for action in history.actions)
     return (
         f"History(\n    Setup(\n        (\n{consumers}        ),\n{tail}    ),\n    (\n{actions}    ),\n"
-        f"    until_ms={history.until_ms},\n    told_ms={history.told_ms!r},\n)"
+        f"    until_ms={history.until_ms},\n    told_ms={history.reported_ms!r},\n)"
     )
 
 

@@ -239,7 +239,7 @@ LATER: Final[dict[str, History]] = {
         [ConsumerSetup(session_timeout_ms=15_000)],
         Action(40_161, "lose_host", 0, 1_030),
         Action(43_263, "close"),
-        told_ms=(53_522,),
+        reported_ms=(53_522,),
     ),
     "a client is refused by a group that is lost, and has its place again": history(
         [JAVA] * 3,

@@ -177,7 +177,7 @@ LATEST: Final[dict[str, History]] = {
         Action(26_822, "close", 0, 1_391),
         Action(29_755, "fill_disk", 0, 2_694),
         until_ms=40_000,
-        told_ms=(32884,),
+        reported_ms=(32884,),
     ),
     "a static member that has ended is assigned what it had": history(
         [COMPANY._replace(instance_id="i-3", session_timeout_ms=15_000, max_poll_interval_ms=12_000), COMPANY],

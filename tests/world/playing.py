@@ -38,7 +38,7 @@ def play(history: History, tell: Tell = nothing) -> Played:
         events: list[AuditEvent | CoordinatorEvent] = []
         for action in history.actions:
             world.plan(action)
-        for at_ms in sorted({*history.told_ms, history.until_ms}):
+        for at_ms in sorted({*history.reported_ms, history.until_ms}):
             world.run_until(world.begin_ms + at_ms)
             for event in world.server.new_events():
                 events.append(event)

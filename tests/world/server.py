@@ -176,10 +176,10 @@ class WorldServer(SimulatedServer):
         message, now_ms = request.message, self.now_ms
         if request.api == "Heartbeat":
             known = message.group_id, message.member_id, message.group_instance_id, message.generation_id
-            return HeartbeatResponse() if self.sessions.take_heartbeat(*known, now_ms) else None
+            return HeartbeatResponse() if self.sessions.answer_heartbeat(*known, now_ms) else None
         if request.api != "ConsumerGroupHeartbeat" or not _says_nothing(message):
             return None
-        interval_ms = self.sessions.take_consumer_heartbeat(
+        interval_ms = self.sessions.answer_consumer_heartbeat(
             message.group_id,
             message.member_id,
             message.instance_id,

@@ -60,9 +60,9 @@ def _moved(who: int, gone: int) -> int:
 
 
 def _without_times(history: History) -> Iterator[History]:
-    yield history._replace(told_ms=())
-    for number in range(len(history.told_ms)):
-        yield history._replace(told_ms=history.told_ms[:number] + history.told_ms[number + 1 :])
+    yield history._replace(reported_ms=())
+    for number in range(len(history.reported_ms)):
+        yield history._replace(reported_ms=history.reported_ms[:number] + history.reported_ms[number + 1 :])
 
 
 def _with_simpler_setup(history: History) -> Iterator[History]:

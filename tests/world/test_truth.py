@@ -71,9 +71,9 @@ def test_a_member_that_was_removed_processes_nothing_by_right():
     world = played(Action(20_000, "remove_member", 1))
     (removed,) = [membership for membership in world.truth.memberships if membership.until_ms < FOREVER]
     assert removed.process is world.truth.processes[1]
-    told_ms = min(answer.at_ms for answer in removed.process.answers if answer.error == "UNKNOWN_MEMBER_ID")
-    assert removed.until_ms + 10 < told_ms
-    assert processed(world, (removed.until_ms + told_ms) // 2 - world.begin_ms) == 3
+    reported_ms = min(answer.at_ms for answer in removed.process.answers if answer.error == "UNKNOWN_MEMBER_ID")
+    assert removed.until_ms + 10 < reported_ms
+    assert processed(world, (removed.until_ms + reported_ms) // 2 - world.begin_ms) == 3
 
 
 def test_how_processes_end_and_members_leave():

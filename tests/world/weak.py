@@ -60,7 +60,7 @@ def _is_back(truth: Truth, removed: Membership, context: Context) -> bool:
         if membership.process is not None
         and _identity(membership.process) == who
         and membership.member_id != removed.member_id
-        and removed.until_ms < membership.from_ms <= min(removed.until_ms + RETURN_MS, context.told_ms)
+        and removed.until_ms < membership.from_ms <= min(removed.until_ms + RETURN_MS, context.reported_ms)
     ]
     return bool(came) and not others
 
@@ -73,10 +73,10 @@ def _about_the_group(truth: Truth, context: Context, told: Counter[type[Claim]])
     if told[CannotJoin]:
         return
     for process in truth.processes:
-        answers = [answer for answer in process.answers if answer.api in JOINS and answer.at_ms <= context.told_ms]
-        since_ms = context.told_ms - REFUSED_MS
+        answers = [answer for answer in process.answers if answer.api in JOINS and answer.at_ms <= context.reported_ms]
+        since_ms = context.reported_ms - REFUSED_MS
         recent = [answer for answer in answers if answer.at_ms >= since_ms]
         is_refused = len(recent) > 1 and all(each.error in LASTING for each in recent)
-        if process.lived_at(context.told_ms) and is_refused and any(answer.at_ms < since_ms for answer in answers):
+        if process.lived_at(context.reported_ms) and is_refused and any(answer.at_ms < since_ms for answer in answers):
             yield CannotJoin.__name__
             return

@@ -63,7 +63,7 @@ class DirectoryAssignment:
         """
         if not self._has_several:
             return
-        known = self._known_directories()
+        known = self._existing_directories()
         topics = list(self._image.topics.values())
         found = [self._found(topic) for topic in topics]
         lost = [
@@ -104,7 +104,7 @@ class DirectoryAssignment:
         stored = (self._directories.stored_id(topic.name, index) for index in range(topic.partitions))
         return [found or topic.directory_id(index) for index, found in enumerate(stored)]
 
-    def _known_directories(self) -> dict[str, str]:
+    def _existing_directories(self) -> dict[str, str]:
         """Id → path of the directories that are there, and of those that are offline but were there before."""
         known = {directory.directory_id: str(directory.root) for directory in self._directories.online}
         offline = set(map(str, self._directories.offline_paths()))

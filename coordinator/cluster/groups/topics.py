@@ -19,7 +19,7 @@ REFRESH_SECONDS: Final = 30
 """How soon a change of a topic is noticed. Kafka's clients: metadata.max.age.ms, 5 minutes."""
 NAMES_AT_ONCE: Final = 200
 """Topics in one request: what comes back is decoded in a few milliseconds."""
-KNOWN_WITHIN_SECONDS: Final = 2
+ANSWER_SECONDS: Final = 2
 FRESH_SECONDS: Final = 0.05
 """What was said of a topic so short ago is fresh: members that join together cause few requests."""
 TOPICS_MAX: Final = 20_000
@@ -27,14 +27,14 @@ TOPICS_MAX: Final = 20_000
 NO_ID: Final = bytes(16)
 
 
-class KnownTopic(msgspec.Struct, frozen=True):
+class DescribedTopic(msgspec.Struct, frozen=True):
     """What the cluster said of a topic; no partitions: there is none, or this node may not describe it."""
 
     partitions: int
     topic_id: bytes
 
 
-UNKNOWN: Final = KnownTopic(0, NO_ID)
+UNKNOWN: Final = DescribedTopic(0, NO_ID)
 
 
 class Asked(msgspec.Struct, frozen=True):
@@ -52,12 +52,12 @@ class ClusterTopics:
     def __init__(self, brokers: Brokers) -> None:
         self._brokers = brokers
         self.ids: Final = TopicIds(brokers)
-        self._known: OrderedDict[str, KnownTopic] = OrderedDict()
+        self._known: OrderedDict[str, DescribedTopic] = OrderedDict()
         self._asked_at: dict[str, float] = {}
         """Topic → when the cluster was asked for what is known of it."""
         self._names: dict[bytes, str] = {}
         self._wanted: dict[str, None] = {}
-        self._is_wanted = asyncio.Event()
+        self._is_requested = asyncio.Event()
         self._asked: dict[int, Asked] = {}
         self._numbers = count()
         self._task: asyncio.Task[None] | None = None
@@ -84,7 +84,7 @@ class ClusterTopics:
             answered(None)
             return
         number = next(self._numbers)
-        timeout = loop.call_later(KNOWN_WITHIN_SECONDS, self._end, number)
+        timeout = loop.call_later(ANSWER_SECONDS, self._end, number)
         self._asked[number] = Asked(unknown, since, answered, timeout)
 
     def are_fresh(self, names: Iterable[str]) -> bool:
@@ -108,7 +108,7 @@ class ClusterTopics:
         if len(self._wanted) >= TOPICS_MAX:
             return False
         self._wanted[name] = None
-        self._is_wanted.set()
+        self._is_requested.set()
         return True
 
     def partition_count(self, name: str) -> int:
@@ -141,7 +141,7 @@ class ClusterTopics:
         """The logs of the data are not on this node."""
         return None
 
-    def _of(self, name: str) -> KnownTopic:
+    def _of(self, name: str) -> DescribedTopic:
         known = self._known.get(name)
         if known is None:
             self._want(name)
@@ -155,12 +155,12 @@ class ClusterTopics:
         while True:
             with suppress(TimeoutError):
                 async with asyncio.timeout_at(refresh_at):
-                    await self._is_wanted.wait()
+                    await self._is_requested.wait()
             names = list(self._wanted)
             if loop.time() >= refresh_at:  # also where some topic is always wanted
                 names = list(self._wanted | dict.fromkeys(self._known))
                 refresh_at = loop.time() + REFRESH_SECONDS
-            self._is_wanted.clear()
+            self._is_requested.clear()
             self._wanted.clear()
             for first in range(0, max(len(names), 1), NAMES_AT_ONCE):  # without names, the brokers alone
                 await self._refresh(names[first : first + NAMES_AT_ONCE])
@@ -175,7 +175,9 @@ class ClusterTopics:
         for topic in response.topics:
             is_there = topic.error_code == ErrorCode.NONE
             self._asked_at[topic.name or ""] = asked_at
-            self._learn(topic.name or "", KnownTopic(len(topic.partitions), topic.topic_id) if is_there else UNKNOWN)
+            self._learn(
+                topic.name or "", DescribedTopic(len(topic.partitions), topic.topic_id) if is_there else UNKNOWN
+            )
         known = [
             number
             for number, asked in self._asked.items()
@@ -184,7 +186,7 @@ class ClusterTopics:
         for number in known:
             self._end(number)
 
-    def _learn(self, name: str, topic: KnownTopic) -> None:
+    def _learn(self, name: str, topic: DescribedTopic) -> None:
         before = self._known.get(name)
         if before == topic:
             return

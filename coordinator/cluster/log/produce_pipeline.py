@@ -117,7 +117,7 @@ class ProducePipeline:
             for partition_response in topic.partition_responses
         }
         for batch in batches:
-            if self._is_wanted(batch):
+            if self._is_requested(batch):
                 self._answer(batch, answers.get((batch.topic, batch.partition)))
 
     def _sent(self, broker_id: int) -> None:
@@ -126,7 +126,7 @@ class ProducePipeline:
             self._flush_is_due = True
             self._loop.call_soon(self._flush)
 
-    def _is_wanted(self, waiting: Waiting) -> bool:
+    def _is_requested(self, waiting: Waiting) -> bool:
         return self._waiting.get((waiting.topic, waiting.partition)) is waiting
 
     # ---- answers
@@ -151,7 +151,7 @@ class ProducePipeline:
         waiting.answered(result)
 
     def _try_again(self, waiting: Waiting, problem: str) -> None:
-        if not self._is_wanted(waiting):
+        if not self._is_requested(waiting):
             return
         tries = waiting.backoff.tries + 1
         if tries % LOGGED_FROM_TRY == 0:
@@ -161,7 +161,7 @@ class ProducePipeline:
         self._loop.call_later(waiting.backoff.next_seconds(), self._send_again, waiting)
 
     def _send_again(self, waiting: Waiting) -> None:
-        if self._is_wanted(waiting):
+        if self._is_requested(waiting):
             self._send_soon(waiting)
 
     def _refresh(self) -> None:

@@ -9,7 +9,7 @@ import msgspec
 
 from coordinator.cluster.nodes.messages import Assignment, Claim, decode_assignment, decode_claim, encode
 
-Told = TypeVar("Told", Claim, Assignment)
+MessageT = TypeVar("MessageT", Claim, Assignment)
 
 SCRYPT_N: Final = 1 << 14
 SCRYPT_R: Final = 8
@@ -61,16 +61,18 @@ class Seals:
         except UNREADABLE as problem:
             raise NotOfNodes(str(problem)) from None
 
-    def _sealed(self, told: Told, about: bytes) -> bytes:
+    def _sealed(self, message: MessageT, about: bytes) -> bytes:
         return (
-            encode(msgspec.structs.replace(told, seal=self._seal(about, encode(told)))) if self._key else encode(told)
+            encode(msgspec.structs.replace(message, seal=self._seal(about, encode(message))))
+            if self._key
+            else encode(message)
         )
 
-    def _opened(self, told: Told, about: bytes) -> Told:
+    def _opened(self, message: MessageT, about: bytes) -> MessageT:
         if not self._key:
-            return told
-        bare = msgspec.structs.replace(told, seal="")
-        if not hmac.compare_digest(self._seal(about, encode(bare)), told.seal):
+            return message
+        bare = msgspec.structs.replace(message, seal="")
+        if not hmac.compare_digest(self._seal(about, encode(bare)), message.seal):
             raise NotOfNodes("it has no seal of the secret that the nodes share")
         return bare
 

@@ -24,7 +24,7 @@ from coordinator.runtime.slices import Steps, awaited_all
 from coordinator.security.acls.model import AclOperation, ResourceType, question_of
 from coordinator.security.principal import Principal
 
-KNOWN_SECONDS: Final = 30
+CACHED_SECONDS: Final = 30
 """For how long an answer counts: so long after it was taken away, a right may still be used."""
 NAMES_MAX: Final = 10_000
 NAMES_BYTES_MAX: Final = 4 << 20
@@ -55,7 +55,7 @@ class Upstream(Protocol):
         """Send a request in the name of the client of `call`. None: there is no answer, or it was not sent."""
 
 
-class KnownRights:
+class CachedRights:
     """The authorizer: what was found out in the last while. What is not known is denied."""
 
     def __init__(self) -> None:
@@ -84,7 +84,7 @@ class KnownRights:
                 break
             self.forget(max(others, key=self._weight))
         if self._expiry is None:
-            self._expiry = asyncio.get_running_loop().call_later(KNOWN_SECONDS, self._expire)
+            self._expiry = asyncio.get_running_loop().call_later(CACHED_SECONDS, self._expire)
 
     def forget(self, principal: Principal) -> None:
         """The connection is closed, or what it may do is to be asked again."""
@@ -143,7 +143,7 @@ class KnownRights:
 class RightsQuestions:
     """Asks the cluster what clients may do."""
 
-    def __init__(self, rights: KnownRights, upstream: Upstream) -> None:
+    def __init__(self, rights: CachedRights, upstream: Upstream) -> None:
         self._rights = rights
         self._upstream = upstream
         self._correlation_id = FIRST_CORRELATION_ID
@@ -198,7 +198,7 @@ class ClusterRights:
 
     def __init__(
         self,
-        rights: KnownRights,
+        rights: CachedRights,
         questions: RightsQuestions,
         topic_ids: Ids,
         denials: ReportsDenials,

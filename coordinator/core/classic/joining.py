@@ -113,7 +113,7 @@ def reject_other_kind(group: Group[Any], request: JoinGroupRequest, context: Ope
     return _reject(context, ErrorCode.INCONSISTENT_GROUP_PROTOCOL, request.member_id)
 
 
-def take_instance(group: Group[ClassicGroup] | None, request: InstanceTaken, context: OperationContext) -> Decision:
+def join_as_instance(group: Group[ClassicGroup] | None, request: InstanceTaken, context: OperationContext) -> Decision:
     """Join with the instance id of a static member, for a cause that is not the member's restart.
 
     If the instance has gone meanwhile, nothing happens.
@@ -145,7 +145,7 @@ def _join_as(group: ClassicGroup, holder: Member, request: InstanceTaken) -> Joi
     )
 
 
-def take_instance_error(request: InstanceTaken, error: ErrorCode, api_version: int) -> JoinGroupResponse:
+def join_as_instance_error(request: InstanceTaken, error: ErrorCode, api_version: int) -> JoinGroupResponse:
     return _rejection(error, NO_MEMBER_ID)
 
 
@@ -157,7 +157,7 @@ def _join(group: ClassicGroup, request: JoinGroupRequest, context: OperationCont
         return _reject(context, ErrorCode.INCONSISTENT_GROUP_PROTOCOL, request.member_id)
     if request.member_id == NO_MEMBER_ID:
         return _join_new(group, request, context)
-    return _join_known(group, request, context)
+    return _join_existing(group, request, context)
 
 
 def _why_full(group: ClassicGroup, member_id: str, context: OperationContext) -> Cause | None:
@@ -234,7 +234,7 @@ def _join_new(group: ClassicGroup, request: JoinGroupRequest, context: Operation
     )
 
 
-def _join_known(group: ClassicGroup, request: JoinGroupRequest, context: OperationContext) -> Decision:
+def _join_existing(group: ClassicGroup, request: JoinGroupRequest, context: OperationContext) -> Decision:
     if request.member_id in group.pending_members:
         if request.group_instance_id is not None:
             # Only dynamic members get pending ids, so no correct client sends this. The error is Kafka's.

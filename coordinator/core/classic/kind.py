@@ -82,7 +82,7 @@ CLASSIC: Final = GroupKind(
         "remove pending member": members.remove_pending_member,
         "rebalance oversized group": rebalance.rebalance_oversized_group,
         "force rebalance": rebalance.force_rebalance,
-        "take instance": joining.take_instance,
+        "take instance": joining.join_as_instance,
     },
     too_large_handlers={"SyncGroup": members.reject_assignment},
     failure_handlers={},

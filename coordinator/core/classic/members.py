@@ -174,7 +174,7 @@ def prepare_heartbeat(request: HeartbeatRequest, context: OperationContext) -> H
     return request if request.group_id else Answer(HeartbeatResponse(error_code=ErrorCode.INVALID_GROUP_ID))
 
 
-TOLD_OF_HEARTBEATS: Final = frozenset({ErrorCode.FENCED_INSTANCE_ID, ErrorCode.UNKNOWN_MEMBER_ID})
+AUDITED_HEARTBEAT_ERRORS: Final = frozenset({ErrorCode.FENCED_INSTANCE_ID, ErrorCode.UNKNOWN_MEMBER_ID})
 """A fenced instance id, and a member that was removed and lives: its client asks again under its old member id."""
 
 
@@ -189,7 +189,7 @@ def heartbeat(group: Group[ClassicGroup] | None, request: HeartbeatRequest, cont
     if error is not NONE:
         note_rejected(request.member_id, error, context)
         decision = replying(context, HeartbeatResponse(error_code=error))
-        if error in TOLD_OF_HEARTBEATS:
+        if error in AUDITED_HEARTBEAT_ERRORS:
             return rejecting(group, "Heartbeat", request, error, decision, context)
         return decision
     if classic.state is PREPARING_REBALANCE:

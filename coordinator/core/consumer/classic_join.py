@@ -20,11 +20,18 @@ from coordinator.core.consumer.classic_protocol import Subscription, read_subscr
 from coordinator.core.consumer.deadlines import Deadline
 from coordinator.core.consumer.downgrade import downgraded, is_to_downgrade, sessions_of_classic
 from coordinator.core.consumer.events import ClassicMemberAwaited
-from coordinator.core.consumer.failed_work import reason_to_tell
+from coordinator.core.consumer.failed_work import reason_to_report
 from coordinator.core.consumer.group import ConsumerGroup
 from coordinator.core.consumer.heartbeat import is_filled, is_full, new_member_id
 from coordinator.core.consumer.heartbeat_requests import UNCHANGED_TIMEOUT, Rejection
-from coordinator.core.consumer.identification import JOINS, Identified, Known, known_or_new, replacing, static_member
+from coordinator.core.consumer.identification import (
+    JOINS,
+    Existing,
+    Identified,
+    existing_or_new,
+    replacing,
+    static_member,
+)
 from coordinator.core.consumer.member import (
     NO_PATTERN,
     ClassicMetadata,
@@ -65,13 +72,13 @@ def join(group: Group[ConsumerGroup], request: JoinGroupRequest, context: Operat
     holder = None if request.group_instance_id is None else static_member(consumer, request.group_instance_id)
     if holder is not None and is_to_downgrade(consumer, [holder], len(consumer.members), context):
         return _join_and_downgrade(consumer, request, context, member_id, step, holder)
-    if not request.member_id and reason_to_tell(consumer, step.metadata, consumer.epoch + 1) is not None:
+    if not request.member_id and reason_to_report(consumer, step.metadata, consumer.epoch + 1) is not None:
         # It would come back as another member.
         return _rejected(group, request, ErrorCode.UNKNOWN_SERVER_ERROR, NO_MEMBER_ID, context)
     current = step.decide()
     if isinstance(current, Rejection):
         return _rejected(group, request, current.error, NO_MEMBER_ID, context)
-    has_failed = reason_to_tell(consumer, step.metadata, step.group_epoch) is not None
+    has_failed = reason_to_report(consumer, step.metadata, step.group_epoch) is not None
     awaited = ClassicMemberAwaited(
         group_id=group.group_id,
         at_ms=context.wall_ms,
@@ -107,12 +114,12 @@ def _check(
 def _identify(group: ConsumerGroup, member_id: str, request: JoinGroupRequest) -> Identified | ErrorCode:
     """A dynamic member may join with any id; a static one without an id takes the place of the holder."""
     if request.group_instance_id is None:
-        return known_or_new(group, member_id)
+        return existing_or_new(group, member_id)
     if request.member_id == NO_MEMBER_ID:
         holder = static_member(group, request.group_instance_id)
         return JOINS if holder is None else replacing(group, member_id, holder)
     found = find_member(group, member_id, request.group_instance_id)
-    return found if isinstance(found, ErrorCode) else JOINS if found is None else Known(found)
+    return found if isinstance(found, ErrorCode) else JOINS if found is None else Existing(found)
 
 
 def _updated_metadata(

@@ -18,7 +18,7 @@ from coordinator.core.classic.requests import reason_of
 from coordinator.core.consumer.classic_protocol import assignment_bytes
 from coordinator.core.consumer.deadlines import Deadline
 from coordinator.core.consumer.events import ClassicMemberAwaited, ClassicMemberSynced
-from coordinator.core.consumer.failed_work import reason_to_tell
+from coordinator.core.consumer.failed_work import reason_to_report
 from coordinator.core.consumer.group import ConsumerGroup
 from coordinator.core.consumer.identification import static_member
 from coordinator.core.consumer.leaving import Departure, remove
@@ -90,8 +90,8 @@ def _waits_for_others(group: ConsumerGroup, member: ConsumerMember) -> bool:
 
 def _waits_for_failed_work(group: ConsumerGroup, member: ConsumerMember) -> bool:
     """Whether it has nothing, as the target that it waits for was not stored: that is told when it joins again."""
-    is_told = reason_to_tell(group, member.metadata, group.epoch) is not None
-    return is_told and not group.target(member.member_id)
+    is_reported = reason_to_report(group, member.metadata, group.epoch) is not None
+    return is_reported and not group.target(member.member_id)
 
 
 def _await_join(group: ConsumerGroup, member: ConsumerMember, context: OperationContext) -> tuple[Event, ...]:

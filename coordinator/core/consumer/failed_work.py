@@ -37,7 +37,7 @@ def is_paused(failed: FailedWork | None, context: OperationContext) -> bool:
     return failed is not None and context.now_ms < failed.retry_at_ms
 
 
-def reason_to_tell(group: ConsumerGroup, metadata: MemberMetadata, group_epoch: int) -> str | None:
+def reason_to_report(group: ConsumerGroup, metadata: MemberMetadata, group_epoch: int) -> str | None:
     """Why a member cannot be told that all is well; None if nothing that it waits for has failed.
 
     `metadata` and `group_epoch` are those after its request.

@@ -12,7 +12,7 @@ import msgspec
 from _wire.errors import ErrorCode
 from _wire.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest, ConsumerGroupHeartbeatResponse
 from coordinator.config.consumer_group_keys import GROUP_CONSUMER_MAX_SIZE
-from coordinator.core.consumer.failed_work import reason_to_tell
+from coordinator.core.consumer.failed_work import reason_to_report
 from coordinator.core.consumer.group import ConsumerGroup
 from coordinator.core.consumer.heartbeat_requests import (
     API,
@@ -107,7 +107,7 @@ def decide(
     update = partial(updated_metadata, request, context)
     step = MemberUpdate(group, context, member_id, identified, update, request.topic_partitions)
     if not request.member_id and (group.failed_target is not None or group.failed_resolution is not None):
-        failure = reason_to_tell(group, step.metadata, group.epoch + 1)
+        failure = reason_to_report(group, step.metadata, group.epoch + 1)
         if failure is not None:  # it would come back as another member
             return Rejection(ErrorCode.UNKNOWN_SERVER_ERROR, failure)
     current = step.decide()
@@ -176,7 +176,7 @@ def _answer(
     if step.is_known and group.members[member_id].client_connection is None:
         events += client_seen(group.group_id, group.members, member_id, context)
     if group.failed_target is not None or group.failed_resolution is not None:
-        failure = reason_to_tell(group, step.metadata, step.group_epoch)
+        failure = reason_to_report(group, step.metadata, step.group_epoch)
         if failure is not None:
             # What the member says counts: it may be what makes the records fit.
             told = rejection_response(Rejection(ErrorCode.UNKNOWN_SERVER_ERROR, failure))

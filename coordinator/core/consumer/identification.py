@@ -19,7 +19,7 @@ REJOIN: Final = "The member must abandon all its partitions and rejoin."
 
 
 @final
-class Known(msgspec.Struct, frozen=True):
+class Existing(msgspec.Struct, frozen=True):
     """The sender is a member of the group."""
 
     member: ConsumerMember
@@ -44,13 +44,13 @@ class Displaces(Replaces, frozen=True):
 
 
 JOINS: Final = Joins()
-Identified = Known | Joins | Replaces | Displaces
+Identified = Existing | Joins | Replaces | Displaces
 """Who sends a request that does not leave."""
 
 
-def known_or_new(group: ConsumerGroup, member_id: str) -> Known | Joins:
+def existing_or_new(group: ConsumerGroup, member_id: str) -> Existing | Joins:
     member = group.members.get(member_id)
-    return JOINS if member is None else Known(member)
+    return JOINS if member is None else Existing(member)
 
 
 def replacing(group: ConsumerGroup, member_id: str, holder: ConsumerMember) -> Replaces:
@@ -65,12 +65,12 @@ def identify(group: ConsumerGroup, request: ConsumerGroupHeartbeatRequest, membe
         return _identify_static(group, request, member_id, request.instance_id)
     member = group.members.get(member_id)
     if request.member_epoch == NO_EPOCH:
-        return JOINS if member is None else Known(member)
+        return JOINS if member is None else Existing(member)
     if member is None:
         return unknown_member(member_id)
     if request.member_epoch == member.current.epoch:
-        return Known(member)
-    return _check_epoch(member, request) or Known(member)
+        return Existing(member)
+    return _check_epoch(member, request) or Existing(member)
 
 
 def _identify_static(
@@ -79,7 +79,7 @@ def _identify_static(
     holder = static_member(group, instance_id)
     if request.member_epoch == NO_EPOCH:
         if holder is None:
-            return known_or_new(group, member_id)
+            return existing_or_new(group, member_id)
         if holder.current.epoch != LEAVE_STATIC_EPOCH and not holder.is_classic:
             message = f"The instance id is owned by member {holder.member_id}."
             return Rejection(ErrorCode.UNRELEASED_INSTANCE_ID, message)
@@ -88,7 +88,7 @@ def _identify_static(
         return unknown_instance(instance_id)
     if holder.member_id != member_id:
         return fenced_instance(holder.member_id)
-    return _check_epoch(holder, request) or Known(holder)
+    return _check_epoch(holder, request) or Existing(holder)
 
 
 def static_member(group: ConsumerGroup, instance_id: str) -> ConsumerMember | None:

@@ -34,7 +34,7 @@ from coordinator.core.consumer.group import (
     preferred_assignor,
 )
 from coordinator.core.consumer.heartbeat_requests import Rejection
-from coordinator.core.consumer.identification import JOINS, REJOIN, Displaces, Identified, Joins, Known, Replaces
+from coordinator.core.consumer.identification import JOINS, REJOIN, Displaces, Existing, Identified, Joins, Replaces
 from coordinator.core.consumer.large_targets import MEMBERS_PER_OPERATION, is_large, target_work
 from coordinator.core.consumer.member import (
     NO_EPOCH,
@@ -76,7 +76,7 @@ EVENTS_OF_ONE_MEMBER: Final = frozenset({ConsumerMemberAssigned})
 EVENTS_OF_WAITING_GROUP: Final = EVENTS_OF_ONE_MEMBER | {ConsumerMemberJoined, GroupEpochBumped}
 """Those that change nothing for the other members while they wait for the assignment interval."""
 CAUSES: Final[Mapping[type, Cause]] = {
-    Known: Cause.METADATA_CHANGED,
+    Existing: Cause.METADATA_CHANGED,
     Joins: Cause.NEW_MEMBER,
     Replaces: Cause.STATIC_REPLACED,
     Displaces: Cause.STATIC_REPLACED,
@@ -116,7 +116,7 @@ class MemberUpdate:
         if type(identified) is not Joins:
             member = identified.member
             before, self.had, target_of = member.metadata, member.current, member.member_id
-            if type(identified) is not Known:
+            if type(identified) is not Existing:
                 self.had = msgspec.structs.replace(self.had, epoch=NO_EPOCH, previous_epoch=NO_EPOCH)
         self._before = before
         self.metadata = update(before)
@@ -166,7 +166,7 @@ class MemberUpdate:
     @property
     def is_known(self) -> bool:
         """Whether the request is of a member of the group, under the id that it has."""
-        return type(self._sender) is Known
+        return type(self._sender) is Existing
 
     @property
     def _says_nothing_new(self) -> bool:
@@ -174,7 +174,7 @@ class MemberUpdate:
         group = self._group
         return (
             self.metadata is self._before
-            and type(self._sender) is Known
+            and type(self._sender) is Existing
             and not group.pattern_subscribers
             and group.checked_version == self._topics.topics_version
         )
@@ -218,7 +218,7 @@ class MemberUpdate:
             )
             self.events.append(joined)
             return
-        if type(sender) is not Known:
+        if type(sender) is not Existing:
             replaced = ConsumerMemberReplaced(
                 group_id=group_id,
                 at_ms=at_ms,
@@ -346,7 +346,7 @@ class MemberUpdate:
         members = {member_id: member.metadata for member_id, member in group.members.items()}
         targets = group.targets
         sender = self._sender
-        if type(sender) is not Known and type(sender) is not Joins:
+        if type(sender) is not Existing and type(sender) is not Joins:
             members.pop(sender.member.member_id)
             targets = {**targets, self._member_id: self._target}
         members[self._member_id] = self.metadata
@@ -430,7 +430,7 @@ class MemberUpdate:
                 current=current,
                 revocation_deadline_ms=deadline_ms,
                 # That of a new member is in the event of its join.
-                client_connection=context.client_connection if type(self._sender) is Known else None,
+                client_connection=context.client_connection if type(self._sender) is Existing else None,
             )
             self.events.append(assigned)
         return current
@@ -480,7 +480,7 @@ class MemberUpdate:
         timeout_ms = self._session_timeout_ms
         sessions: tuple[SessionChange, ...]
         sender = self._sender
-        if type(sender) is Known:
+        if type(sender) is Existing:
             sessions = (SessionRenewed(self._member_id, timeout_ms),)
         else:
             started = SessionStarted(self._member_id, self.metadata.group_instance_id, timeout_ms, timeout_ms)

@@ -44,7 +44,7 @@ ZOOKEEPER_VERSION: Final = 0
 """Version 0 stored offsets in ZooKeeper. Kafka 3.9 without ZooKeeper lists it and answers UNSUPPORTED_VERSION."""
 
 
-class KnownTopics(msgspec.Struct):
+class ExistingTopics(msgspec.Struct):
     """An OffsetCommit, the partitions of it that exist, and the answers for the others."""
 
     request: OffsetCommitRequest
@@ -54,15 +54,15 @@ class KnownTopics(msgspec.Struct):
 
 def prepare(
     request: OffsetCommitRequest, context: OperationContext
-) -> KnownTopics | Answer | Generator[None, None, KnownTopics | Answer]:
+) -> ExistingTopics | Answer | Generator[None, None, ExistingTopics | Answer]:
     """Reject partitions that do not exist; a commit of nothing else is answered without its group."""
     if context.api_version == ZOOKEEPER_VERSION:
         return Answer(request_error(request, ErrorCode.UNSUPPORTED_VERSION, context.api_version))
     if len(request.topics) > TOPICS_AT_ONCE:
         return _prepare_in_steps(request, context)
-    known = KnownTopics(request, [], [])
+    known = ExistingTopics(request, [], [])
     rejected: dict[object, OffsetCommitResponseTopic] = {}
-    _split_known(request.topics, context, known.topics, rejected)
+    _split_existing(request.topics, context, known.topics, rejected)
     if rejected:
         return _prepared(known, rejected)
     return known if known.topics else Answer(OffsetCommitResponse())
@@ -70,21 +70,21 @@ def prepare(
 
 def _prepare_in_steps(
     request: OffsetCommitRequest, context: OperationContext
-) -> Generator[None, None, KnownTopics | Answer]:
-    known = KnownTopics(request, [], [])
+) -> Generator[None, None, ExistingTopics | Answer]:
+    known = ExistingTopics(request, [], [])
     rejected: dict[object, OffsetCommitResponseTopic] = {}
     for first in range(0, len(request.topics), TOPICS_AT_ONCE):
-        _split_known(request.topics[first : first + TOPICS_AT_ONCE], context, known.topics, rejected)
+        _split_existing(request.topics[first : first + TOPICS_AT_ONCE], context, known.topics, rejected)
         yield
     return _prepared(known, rejected)
 
 
-def _prepared(known: KnownTopics, rejected: dict[object, OffsetCommitResponseTopic]) -> KnownTopics | Answer:
+def _prepared(known: ExistingTopics, rejected: dict[object, OffsetCommitResponseTopic]) -> ExistingTopics | Answer:
     known.rejected = list(rejected.values())
     return known if known.topics else Answer(OffsetCommitResponse(topics=known.rejected))
 
 
-def error_response(prepared: KnownTopics, error: ErrorCode, api_version: int) -> OffsetCommitResponse:
+def error_response(prepared: ExistingTopics, error: ErrorCode, api_version: int) -> OffsetCommitResponse:
     response: OffsetCommitResponse = request_error(prepared, error, api_version)
     return _with_rejected(response, prepared.rejected) if prepared.rejected else response
 
@@ -97,7 +97,7 @@ request_error: Final = ErrorForEachPartition(OffsetCommitResponse, OffsetCommitR
 """The response for a commit that was not prepared."""
 
 
-def commit(group: Group[Any] | None, prepared: KnownTopics, context: OperationContext) -> Decision:
+def commit(group: Group[Any] | None, prepared: ExistingTopics, context: OperationContext) -> Decision:
     """A partition whose metadata text is too long is rejected by itself."""
     request, at_ms = prepared.request, context.wall_ms
     assert context.request_id is not None
@@ -205,7 +205,7 @@ def _expire_timestamp_ms(retention_time_ms: int, committed_ms: int) -> int:
     return min(max(committed_ms + retention_time_ms, 0), INT64_MAX)
 
 
-def _split_known(
+def _split_existing(
     requested: list[OffsetCommitRequestTopic],
     context: OperationContext,
     known: list[OffsetCommitRequestTopic],

@@ -48,7 +48,7 @@ def next_producer_id(context: OperationContext) -> int:
     return producer_id
 
 
-def known_error(api: str, error: ErrorCode, api_version: int) -> ErrorCode:
+def error_of_version(api: str, error: ErrorCode, api_version: int) -> ErrorCode:
     """The error as clients of this version of the API know it."""
     if error is ErrorCode.PRODUCER_FENCED and api_version < FENCED_BEFORE[api]:
         return ErrorCode.INVALID_PRODUCER_EPOCH

@@ -14,7 +14,7 @@ from coordinator.config.transaction_keys import TRANSACTIONAL_ID_EXPIRATION_MS
 from coordinator.core.decision import NOTHING, Decision, OperationContext
 from coordinator.core.operation import Answer
 from coordinator.core.producer_ids import ProducerIdAssigned, ProducerIdMissing
-from coordinator.core.transactions.decisions import NoProducerId, changed, decided, known_error, next_producer_id
+from coordinator.core.transactions.decisions import NoProducerId, changed, decided, error_of_version, next_producer_id
 from coordinator.core.transactions.events import TransactionalIdRemoved, TransactionChanged
 from coordinator.core.transactions.states import (
     COMPLETE_ABORT,
@@ -202,4 +202,4 @@ def _response(transaction: Transaction) -> EndTxnResponse:
 
 
 def error_response(request: EndTxnRequest, error: ErrorCode, api_version: int) -> EndTxnResponse:
-    return EndTxnResponse(error_code=known_error(API, error, api_version), producer_id=-1, producer_epoch=-1)
+    return EndTxnResponse(error_code=error_of_version(API, error, api_version), producer_id=-1, producer_epoch=-1)

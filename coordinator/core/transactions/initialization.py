@@ -14,7 +14,7 @@ from coordinator.config.transaction_keys import TRANSACTION_MAX_TIMEOUT_MS
 from coordinator.core.decision import Decision, OperationContext
 from coordinator.core.operation import Answer
 from coordinator.core.producer_ids import ProducerIdAssigned, ProducerIdMissing
-from coordinator.core.transactions.decisions import NoProducerId, changed, decided, known_error, next_producer_id
+from coordinator.core.transactions.decisions import NoProducerId, changed, decided, error_of_version, next_producer_id
 from coordinator.core.transactions.end import abort_of_coordinator
 from coordinator.core.transactions.events import TransactionChanged
 from coordinator.core.transactions.states import EMPTY, ONGOING, PREPARED
@@ -131,4 +131,6 @@ def _initialized(
 
 
 def error_response(request: InitProducerIdRequest, error: ErrorCode, api_version: int) -> InitProducerIdResponse:
-    return InitProducerIdResponse(error_code=known_error(API, error, api_version), producer_id=-1, producer_epoch=-1)
+    return InitProducerIdResponse(
+        error_code=error_of_version(API, error, api_version), producer_id=-1, producer_epoch=-1
+    )

@@ -9,7 +9,7 @@ from coordinator.audit import schema
 from coordinator.audit.schema import AuditEvent, MemberSnapshot
 from coordinator.core.causes import Cause
 from coordinator.explain.changes import Changes
-from coordinator.explain.fold.members import take_removal
+from coordinator.explain.fold.members import apply_removal
 from coordinator.explain.folded_group import PREPARING, REBALANCE_STATES, STABLE, FoldedGroup
 from coordinator.explain.generation import Outcome
 from coordinator.explain.known_member import KnownMember
@@ -34,8 +34,8 @@ def _converted(history: FoldedGroup, event: schema.GroupConverted) -> None:
     history.close_latest(Outcome.SUPERSEDED, event.time_ms)
     history.conversions.append(event)
     for departed in event.departed:
-        take_removal(history, departed, event.time_ms, event.seq)
-    _take_members(history, event, event.members)
+        apply_removal(history, departed, event.time_ms, event.seq)
+    _apply_members(history, event, event.members)
 
 
 def _group_removed(history: FoldedGroup, event: schema.GroupRemoved) -> None:
@@ -59,10 +59,10 @@ def _loaded(history: FoldedGroup, event: schema.GroupLoaded) -> None:
     if kept is None:
         history.close_latest(Outcome.CUT_SHORT, event.time_ms)
     if event.void_from_seq is not None:
-        _take_back_replacements(history, event, event.void_from_seq)
+        _retract_replacements(history, event, event.void_from_seq)
         for generation in history.generations:
             if generation is not kept:
-                generation.take_back(event.void_from_seq)
+                generation.retract(event.void_from_seq)
         # Who was refused a place in a group that never was asks for it again.
         void = [
             rejected
@@ -75,10 +75,10 @@ def _loaded(history: FoldedGroup, event: schema.GroupLoaded) -> None:
     for loaded in event.members:
         if loaded.member.member_id not in history.members:
             history.owners.went_on(loaded.member.member_id)  # its removal did not take effect
-    _take_members(history, event, event.members)
+    _apply_members(history, event, event.members)
 
 
-def _take_back_replacements(history: FoldedGroup, event: schema.GroupLoaded, void_from_seq: int) -> None:
+def _retract_replacements(history: FoldedGroup, event: schema.GroupLoaded, void_from_seq: int) -> None:
     """Static members have the ids again that they had: their partitions go back to these."""
     loaded = {member.member.member_id: member.member for member in event.members}
     replaced = list(history.pending_changes.replaced)
@@ -91,7 +91,7 @@ def _take_back_replacements(history: FoldedGroup, event: schema.GroupLoaded, voi
 
 
 def _snapshot(history: FoldedGroup, event: schema.GroupSnapshot) -> None:
-    _take_members(history, event, event.members)
+    _apply_members(history, event, event.members)
     latest = history.latest
     # An epoch that was stable is over, also while a static member that has left for a moment is away.
     stable = history.latest_stable
@@ -101,7 +101,7 @@ def _snapshot(history: FoldedGroup, event: schema.GroupSnapshot) -> None:
         generation.member_count = len(event.members)
 
 
-def _take_members(history: FoldedGroup, event: WholeGroup, members: list[MemberSnapshot]) -> None:
+def _apply_members(history: FoldedGroup, event: WholeGroup, members: list[MemberSnapshot]) -> None:
     known, history.group_type, history.joined_ms = history.members, event.group_type, None
     history.members = {}
     for each in members:
@@ -144,7 +144,7 @@ def _inherit(history: FoldedGroup, event: WholeGroup, members: list[MemberSnapsh
     generation.partitions = sum(
         sum(map(len, member.partitions.values())) + member.unnamed_partitions for member in members
     )
-    history.owners.take()  # what changed until then is told of no generation
+    history.owners.end_generation()  # what changed until then is told of no generation
     history.ended.append(generation)
 
 

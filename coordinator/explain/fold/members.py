@@ -62,9 +62,11 @@ def _came_late(history: FoldedGroup, event: schema.MemberRejoined, *, was_loaded
     Of one that was not heard since a load that is not known.
     """
     if event.last_heard_ms is None or not event.session_timeout_ms:
-        is_told = history.owners.rejoins_told or (event.session_timeout_ms is not None and not history.is_observed)
-        return was_loaded or is_told
-    history.owners.rejoins_told = True
+        is_reported = history.owners.are_rejoins_recorded or (
+            event.session_timeout_ms is not None and not history.is_observed
+        )
+        return was_loaded or is_reported
+    history.owners.are_rejoins_recorded = True
     return LATE * (event.time_ms - event.last_heard_ms) > event.session_timeout_ms
 
 
@@ -88,10 +90,10 @@ def _note_join(history: FoldedGroup, member: MemberRef, join_ms: int | None, at_
 
 
 def _removed(history: FoldedGroup, event: schema.MemberRemoved) -> None:
-    take_removal(history, event, event.time_ms, event.seq)
+    apply_removal(history, event, event.time_ms, event.seq)
 
 
-def take_removal(
+def apply_removal(
     history: FoldedGroup, event: schema.MemberRemoved | schema.DepartedMember, at_ms: int, seq: int
 ) -> None:
     """A member is gone, by an event of its own or by that which changed the type of its group."""

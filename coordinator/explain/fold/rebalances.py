@@ -117,13 +117,13 @@ def _assigned(history: FoldedGroup, event: schema.MemberAssigned) -> None:
     if known is None:
         known = history.members[member.member_id] = KnownMember(member)
     known.partitions, known.unnamed_partitions, known.worker = partitions, event.unnamed_partitions, event.worker
-    _take_claims(history, event, known)
+    _apply_claims(history, event, known)
     history.owners.assigned(member, partitions, event.time_ms)
     if event.lost:
         history.owners.revoked(member.member_id, event.lost, event.time_ms)
 
 
-def _take_claims(history: FoldedGroup, event: schema.MemberAssigned, known: KnownMember) -> None:
+def _apply_claims(history: FoldedGroup, event: schema.MemberAssigned, known: KnownMember) -> None:
     """What a member said that it still owns when it rejoined tells what it had given up, whatever its assignor."""
     owners = history.owners
     protocol_name = "" if history.latest is None else history.latest.protocol_name
@@ -186,13 +186,13 @@ def _stable(history: FoldedGroup, event: schema.GenerationStable) -> None:
         generation.reconciliations.ended()
     history.ended.append(generation)
     # Logs of another Kafka's brokers name no partitions.
-    are_told = not generation.has_gap and event.partitions is not None
-    names_all = are_told and not any(part.unnamed_partitions for part in generation.members.values())
+    are_recorded = not generation.has_gap and event.partitions is not None
+    names_all = are_recorded and not any(part.unnamed_partitions for part in generation.members.values())
     if not names_all:
         history.owners.forget()
-    taken = history.owners.take(history.members)
+    change = history.owners.end_generation(history.members)
     if history.owners.is_known:
-        generation.count_owners(taken, history.owners.lost_since(generation.disturbed_ms))
+        generation.count_owners(change, history.owners.lost_since(generation.disturbed_ms))
     else:
         history.owners.is_known = names_all
 
@@ -208,7 +208,7 @@ def _emptied(history: FoldedGroup, event: schema.GroupEmptied) -> None:
     history.end_awaiting()
     generation = history.open_generation(event, event.generation_id)
     generation.end_without_members(event)
-    history.owners.take()  # what its members had for a moment is the past of the next ones
+    history.owners.end_generation()  # what its members had for a moment is the past of the next ones
     history.ended.append(generation)
 
 

@@ -58,7 +58,7 @@ class _Leaders:
         """When it was stopped, if that was its last sign."""
         self._taken: LeadershipTaken | None = None
         """Its takeover, until it tells of its start."""
-        self._is_told = False
+        self._is_reported = False
         """Whether that was told: its start says nothing more."""
 
     def claims(self, event: CoordinatorEvent) -> Iterator[CoordinatorAway]:
@@ -80,9 +80,9 @@ class _Leaders:
             case LeadershipTaken():
                 yield from self._led(event)
             case CoordinatorStarted():
-                if not self._is_told:
+                if not self._is_reported:
                     yield self._started(event)
-                self._stopped_ms, self._taken, self._is_told = None, None, False
+                self._stopped_ms, self._taken, self._is_reported = None, None, False
         self._last = Sign(event.node_id, event.time_ms)
 
     def _node(self, event: CoordinatorEvent) -> int | None:
@@ -127,7 +127,7 @@ class _Leaders:
             end=End.IN_ORDER if is_stopped else End.WITHOUT_STOP,
             evidence=SEEN if is_stopped else DERIVED,
         )
-        self._stopped_ms, self._taken, self._is_told = None, event, True
+        self._stopped_ms, self._taken, self._is_reported = None, event, True
 
     def _started(self, event: CoordinatorStarted) -> CoordinatorAway:
         before, first_ms = self._last, self._history.first_ms

@@ -22,7 +22,7 @@ def left_unsaid(removals: Iterable[Removal], history: FoldedGroup) -> Iterator[L
         usual = _usual_seen(history) or Usual.UNKNOWN
         yield LeftUnsaid(members=tuple(removal.member for removal in unsaid), usual=usual, evidence=evidence)
     elif unsaid:
-        is_topic_gone = any(_takes_topics(deletion, unsaid[0]) for deletion in history.deletions)
+        is_topic_gone = any(_has_lost_topics(deletion, unsaid[0]) for deletion in history.deletions)
         has_nothing = unsaid[0].owned == 0 or is_topic_gone
         yield _why_unsaid(unsaid[0], _usual_seen(history), _read_late_ms(unsaid[0], history), has_nothing=has_nothing)
 
@@ -45,7 +45,7 @@ def _usual_seen(history: FoldedGroup) -> Usual | None:
     return Usual.UNSEEN if history.reasons_are_seen else Usual.NOT_LOGGED
 
 
-def _takes_topics(deletion: OffsetsDeleted | OffsetsExpired, removal: Removal) -> bool:
+def _has_lost_topics(deletion: OffsetsDeleted | OffsetsExpired, removal: Removal) -> bool:
     """Whether a topic was deleted since a member committed last: what it had of it brings no records."""
     is_deleted = isinstance(deletion, OffsetsDeleted) and deletion.cause is Cause.TOPIC_DELETED
     return is_deleted and (removal.last_committed_ms or 0) <= deletion.time_ms <= removal.at_ms

@@ -5,7 +5,7 @@ from typing import Final
 
 from coordinator.explain.claims.advice import Advice, AssignorChange, Try
 from coordinator.explain.claims.silences import Refused
-from coordinator.explain.sentences.telling import Telling
+from coordinator.explain.sentences.wording import Wording
 from coordinator.explain.words import duration, plain
 
 STATIC_MEMBERSHIP: Final = (
@@ -18,10 +18,10 @@ PROCESS_ENDED: Final = (
 )
 
 
-def advice(claim: Advice, telling: Telling) -> str:
+def advice(claim: Advice, wording: Wording) -> str:
     """A clause that says what to do."""
     text = _TEXTS.get(claim.kind)
-    return _MADE[claim.kind](claim, telling) if text is None else text
+    return _MADE[claim.kind](claim, wording) if text is None else text
 
 
 def shorter_poll(*, joins_in_poll: bool) -> str:
@@ -62,38 +62,38 @@ _TEXTS: Final[Mapping[Try, str]] = {
 }
 
 
-def _no_time(claim: Advice, telling: Telling) -> str:
+def _no_time(claim: Advice, wording: Wording) -> str:
     return (
         "set the rebalance timeout of that client to a positive time (max.poll.interval.ms, or rebalance.timeout.ms):"
         f" with {claim.above_ms} ms no member can join and sync in time"
     )
 
 
-def _process_ended(claim: Advice, telling: Telling) -> str:
+def _process_ended(claim: Advice, wording: Wording) -> str:
     return f"if it was not shut down on purpose, {PROCESS_ENDED}" if claim.is_conditional else PROCESS_ENDED
 
 
-def _silent(claim: Advice, telling: Telling) -> str:
+def _silent(claim: Advice, wording: Wording) -> str:
     others = ", or whether it was refused or throttled" if claim.is_conditional else ""
     return f"look at what stopped the silent member (crash, pause, GC, network){others}"
 
 
-def _silent_on_open_connection(claim: Advice, telling: Telling) -> str:
+def _silent_on_open_connection(claim: Advice, wording: Wording) -> str:
     above = f" above {duration(claim.above_ms)}" if claim.above_ms else ""
-    setting = telling.protocol.session_timeout
+    setting = wording.protocol.session_timeout
     return (
         "look at what stopped the silent member (pause, GC, network); only if it pauses and comes back, raise"
         f" {setting}{above}"
     )
 
 
-def _connection_lost(claim: Advice, telling: Telling) -> str:
-    outlasts = _outlasts(claim, telling)
+def _connection_lost(claim: Advice, wording: Wording) -> str:
+    outlasts = _outlasts(claim, wording)
     return f"look at what closes its connection (a load balancer, a proxy, the network), as its process lives{outlasts}"
 
 
-def _session_for_restarts(claim: Advice, telling: Telling) -> str:
-    setting = telling.protocol.session_timeout
+def _session_for_restarts(claim: Advice, wording: Wording) -> str:
+    setting = wording.protocol.session_timeout
     above = "" if claim.above_ms is None else f" above {duration(claim.above_ms)}"
     return (
         f"if the static member was restarted, raise {setting}{above}: then it comes back in time, to the"
@@ -101,25 +101,25 @@ def _session_for_restarts(claim: Advice, telling: Telling) -> str:
     )
 
 
-def _session_outlasts(claim: Advice, telling: Telling) -> str:
+def _session_outlasts(claim: Advice, wording: Wording) -> str:
     return (
-        f"look at what stopped it (pause, GC, one long batch, network), as its process lives{_outlasts(claim, telling)}"
+        f"look at what stopped it (pause, GC, one long batch, network), as its process lives{_outlasts(claim, wording)}"
     )
 
 
-def _outlasts(claim: Advice, telling: Telling) -> str:
+def _outlasts(claim: Advice, wording: Wording) -> str:
     if claim.above_ms is None:
         return ""
-    setting = telling.protocol.session_timeout
+    setting = wording.protocol.session_timeout
     return f"; {setting} above {duration(claim.above_ms)} would have outlasted it"
 
 
-def _busy(claim: Advice, telling: Telling) -> str:
+def _busy(claim: Advice, wording: Wording) -> str:
     poll = shorter_poll(joins_in_poll=claim.joins_in_poll)
-    return f"the member that {telling.protocol.was_late} was busy between two calls of poll(), or stood still: {poll}"
+    return f"the member that {wording.protocol.was_late} was busy between two calls of poll(), or stood still: {poll}"
 
 
-def _longer_interval(claim: Advice, telling: Telling) -> str:
+def _longer_interval(claim: Advice, wording: Wording) -> str:
     condition = "if it was not closed on purpose: " if claim.is_conditional else ""
     return (
         f"{condition}{shorter_poll(joins_in_poll=claim.joins_in_poll)}; a larger max.poll.interval.ms avoids this too,"
@@ -127,29 +127,29 @@ def _longer_interval(claim: Advice, telling: Telling) -> str:
     )
 
 
-def _asked_late(claim: Advice, telling: Telling) -> str:
+def _asked_late(claim: Advice, wording: Wording) -> str:
     assert claim.member is not None
     return (
-        f"{telling.names.of(claim.member)} was asked late: a member learns what to give up in the answer to its next"
+        f"{wording.names.of(claim.member)} was asked late: a member learns what to give up in the answer to its next"
         " heartbeat (consumer.heartbeat.interval.ms of the group)"
     )
 
 
-def _joined_late(claim: Advice, telling: Telling) -> str:
+def _joined_late(claim: Advice, wording: Wording) -> str:
     assert claim.member is not None
-    text = f"{telling.names.of(claim.member)} joined late: a member learns of a rebalance with its next heartbeat"
+    text = f"{wording.names.of(claim.member)} joined late: a member learns of a rebalance with its next heartbeat"
     if not claim.joins_in_poll:
         return f"{text} (heartbeat.interval.ms)"
     return f"{text} (heartbeat.interval.ms) and joins in its next poll(): {shorter_poll(joins_in_poll=True)}"
 
 
-def _stickier_assignor(claim: Advice, telling: Telling) -> str:
+def _stickier_assignor(claim: Advice, wording: Wording) -> str:
     if claim.change is None:
         return "look at the assignor: it moves more partitions than it has to"
     return f"the assignor {claim.change.instead_of} moves more than it has to: {assignor_change(claim.change)}"
 
 
-def _cooperative_assignor(claim: Advice, telling: Telling) -> str:
+def _cooperative_assignor(claim: Advice, wording: Wording) -> str:
     assert claim.change is not None
     return f"members stopped although nothing moved: {assignor_change(claim.change)}"
 
@@ -171,7 +171,7 @@ def assignor_change(change: AssignorChange) -> str:
     )
 
 
-def _right_is_missing(claim: Advice, telling: Telling) -> str:
+def _right_is_missing(claim: Advice, wording: Wording) -> str:
     refused = next(each for each in claim.because if isinstance(each, Refused))
     resource = f"{refused.resource_type.lower()} {plain(refused.resource_name)}"
     return (
@@ -180,7 +180,7 @@ def _right_is_missing(claim: Advice, telling: Telling) -> str:
     )
 
 
-_MADE: Final[Mapping[Try, Callable[[Advice, Telling], str]]] = {
+_MADE: Final[Mapping[Try, Callable[[Advice, Wording], str]]] = {
     Try.RIGHT_IS_MISSING: _right_is_missing,
     Try.REBALANCE_TIMEOUT_OF_NOTHING: _no_time,
     Try.PROCESS_ENDED: _process_ended,

@@ -34,14 +34,14 @@ from coordinator.explain.claims.causes import (
 from coordinator.explain.claims.claim import Claim
 from coordinator.explain.claims.silences import Muted, Refused, Silent, Unheard
 from coordinator.explain.sentences.silences import muted, refused, silent, unheard, unheard_together
-from coordinator.explain.sentences.telling import Telling
+from coordinator.explain.sentences.wording import Wording
 from coordinator.explain.words import counted, duration, host_of, listed, plain, quoted, requester, were
 
 TOPICS_NAMED: Final = 3
 SAME_CAUSES_NAMED: Final = 3
 
 
-def why(claims: Sequence[Claim], telling: Telling) -> str:
+def why(claims: Sequence[Claim], wording: Wording) -> str:
     """The cause as a clause after "because": `billing-3 (10.0.4.7) was silent for 10.2 s, …`."""
     changes = topic_changes([claim for claim in claims if isinstance(claim, TopicChanged)])
     others = [claim for claim in claims if not isinstance(claim, TopicChanged)]
@@ -49,26 +49,26 @@ def why(claims: Sequence[Claim], telling: Telling) -> str:
         return changes or "unknown"
     (cause,) = others
     if changes and isinstance(cause, LeaderAsked):
-        who = telling.names.full(cause.member)
+        who = wording.names.full(cause.member)
         return f"{changes}, and the leader, {who}, asked for a new assignment{_said(cause.said)}"
-    return clause(cause, telling)
+    return clause(cause, wording)
 
 
-def clause(claim: Claim, telling: Telling) -> str:
+def clause(claim: Claim, wording: Wording) -> str:
     """One cause as a clause."""
-    return _CLAUSES[type(claim)](claim, telling)
+    return _CLAUSES[type(claim)](claim, wording)
 
 
 def _said(reason: str) -> str:
     return f", saying {quoted(reason)}" if reason else ""
 
 
-def _joined(claim: Joined, telling: Telling) -> str:
-    return f"{telling.names.full(claim.member)} joined{_said(claim.said)}"
+def _joined(claim: Joined, wording: Wording) -> str:
+    return f"{wording.names.full(claim.member)} joined{_said(claim.said)}"
 
 
-def _resubscribed(claim: Resubscribed, telling: Telling) -> str:
-    who, said = telling.names.full(claim.member), _said(claim.said)
+def _resubscribed(claim: Resubscribed, wording: Wording) -> str:
+    who, said = wording.names.full(claim.member), _said(claim.said)
     match claim.change:
         case Change.UNKNOWN:
             return f"{who} rejoined with another subscription or other assignors{said}"
@@ -89,23 +89,23 @@ def _resubscribed(claim: Resubscribed, telling: Telling) -> str:
     return f"{who} {' and '.join(changes)}{said}"
 
 
-def _leader_asked(claim: LeaderAsked, telling: Telling) -> str:
+def _leader_asked(claim: LeaderAsked, wording: Wording) -> str:
     unknown = "" if claim.said or not claim.is_seen_whole else ", with an unchanged subscription and without a reason"
     if claim.had_no_partitions:
         unknown = ", after its last one had no partitions"
-    who = telling.names.full(claim.member)
+    who = wording.names.full(claim.member)
     return f"the leader, {who}, rejoined to ask for a new assignment{_said(claim.said)}{unknown}"
 
 
-def _rejoined(claim: Rejoined, telling: Telling) -> str:
+def _rejoined(claim: Rejoined, wording: Wording) -> str:
     why = ""
     if claim.assigns_revoked:
         why = ": the second rebalance of the cooperative protocol, which assigns what the first one revoked"
-    return f"{telling.names.full(claim.member)} rejoined with the same subscription{_said(claim.said)}{why}"
+    return f"{wording.names.full(claim.member)} rejoined with the same subscription{_said(claim.said)}{why}"
 
 
-def _left(claim: Left, telling: Telling) -> str:
-    who = telling.names.full(claim.member)
+def _left(claim: Left, wording: Wording) -> str:
+    who = wording.names.full(claim.member)
     match claim.way:
         case Way.POLL_TIMEOUT:
             limit = f" ({duration(claim.limit_ms)})" if claim.limit_ms else ""
@@ -114,18 +114,18 @@ def _left(claim: Left, telling: Telling) -> str:
             return f"{who} unsubscribed from all topics and left"
         case Way.CLOSED:
             return f"{who} was closed and left"
-    unsaid = " without giving a reason" if telling.protocol.gives_reasons and claim.is_reason_seen else ""
+    unsaid = " without giving a reason" if wording.protocol.gives_reasons and claim.is_reason_seen else ""
     return f"{who} left{_said(claim.said) or unsaid}"
 
 
-def _removed_by_administrator(claim: RemovedByAdministrator, telling: Telling) -> str:
+def _removed_by_administrator(claim: RemovedByAdministrator, wording: Wording) -> str:
     by = f", {requester(claim.by)}," if claim.by else ""
-    return f"an administrator{by} removed {telling.names.full(claim.member)}{_said(claim.said)}"
+    return f"an administrator{by} removed {wording.names.full(claim.member)}{_said(claim.said)}"
 
 
-def _did_not_come_back(claim: DidNotComeBack, telling: Telling) -> str:
-    who, timeout = telling.names.full(claim.member), f", {duration(claim.timeout_ms)}" if claim.timeout_ms else ""
-    at = telling.clock(claim.left_ms)
+def _did_not_come_back(claim: DidNotComeBack, wording: Wording) -> str:
+    who, timeout = wording.names.full(claim.member), f", {duration(claim.timeout_ms)}" if claim.timeout_ms else ""
+    at = wording.clock(claim.left_ms)
     return f"the static member {who} was closed at {at}, and did not come back within its session timeout{timeout}"
 
 
@@ -136,16 +136,16 @@ _DID_NOT: Final = {
 }
 
 
-def _late(claim: Late, telling: Telling) -> str:
+def _late(claim: Late, wording: Wording) -> str:
     limit = f", {duration(claim.limit_ms)}" if claim.limit_ms else ""
     if claim.has_no_time:
         limit = f", for which its client asks for {claim.limit_ms} ms: nobody can be in time"
-    who = telling.names.full(claim.member)
+    who = wording.names.full(claim.member)
     return f"{who} did not {_DID_NOT[claim.missing]} within the rebalance timeout{limit}"
 
 
-def _restarted(claim: Restarted, telling: Telling) -> str:
-    text = f"the static member {telling.names.full(claim.member)} was restarted{_said(claim.said)}"
+def _restarted(claim: Restarted, wording: Wording) -> str:
+    text = f"the static member {wording.names.full(claim.member)} was restarted{_said(claim.said)}"
     differences = [
         f"{what} {plain(now)} instead of {plain(before)}"
         for what, now, before in (
@@ -160,17 +160,17 @@ def _restarted(claim: Restarted, telling: Telling) -> str:
     return f"{text} with {listed(differences)}" if differences else text
 
 
-def _evicted(claim: Evicted, telling: Telling) -> str:
-    return f"{telling.names.full(claim.member)} had to go: group.max.size was reached before it rejoined"
+def _evicted(claim: Evicted, wording: Wording) -> str:
+    return f"{wording.names.full(claim.member)} had to go: group.max.size was reached before it rejoined"
 
 
-def _assignment_too_large(claim: AssignmentTooLarge, telling: Telling) -> str:
-    who = "a member" if claim.member is None else telling.names.full(claim.member)
+def _assignment_too_large(claim: AssignmentTooLarge, wording: Wording) -> str:
+    who = "a member" if claim.member is None else wording.names.full(claim.member)
     return f"the assignment that the leader, {who}, sent is larger than message.max.bytes allows"
 
 
-def _fault(claim: FaultInjected, telling: Telling) -> str:
-    at = f" at {telling.names.full(claim.member)}" if claim.member else ""
+def _fault(claim: FaultInjected, wording: Wording) -> str:
+    at = f" at {wording.names.full(claim.member)}" if claim.member else ""
     return f"a test injected a fault{at}{_said(claim.said)}"
 
 
@@ -200,12 +200,12 @@ _CAUSES: Final = {
 """Causes of the coordinator itself, and those of a member that the events do not name."""
 
 
-def _caused(claim: Caused, telling: Telling) -> str:
+def _caused(claim: Caused, wording: Wording) -> str:
     return _CAUSES.get(claim.cause, f"of {claim.cause.value}")
 
 
-def _undecided(claim: Undecided, telling: Telling) -> str:
-    who = "a member" if claim.member is None else telling.names.full(claim.member)
+def _undecided(claim: Undecided, wording: Wording) -> str:
+    who = "a member" if claim.member is None else wording.names.full(claim.member)
     match claim.cause:
         case InferredCause.MEMBER_LEFT_OR_EXPIRED:
             return f"{who} is gone: it left, or its session expired"
@@ -222,10 +222,10 @@ def _undecided(claim: Undecided, telling: Telling) -> str:
     return "its topics changed, or a member subscribed to others"
 
 
-_CLAUSES: Final[Mapping[type[Claim], Callable[[Any, Telling], str]]] = {
+_CLAUSES: Final[Mapping[type[Claim], Callable[[Any, Wording], str]]] = {
     Joined: _joined,
     Resubscribed: _resubscribed,
-    TopicChanged: lambda claim, telling: topic_changes([claim]),
+    TopicChanged: lambda claim, wording: topic_changes([claim]),
     LeaderAsked: _leader_asked,
     Rejoined: _rejoined,
     Left: _left,
@@ -242,24 +242,24 @@ _CLAUSES: Final[Mapping[type[Claim], Callable[[Any, Telling], str]]] = {
     FaultInjected: _fault,
     Caused: _caused,
     Undecided: _undecided,
-    Untold: lambda claim, telling: "unknown",
+    Untold: lambda claim, wording: "unknown",
 }
 
 
 # ---- what came together with the cause
 
 
-def also(claims: Sequence[Claim], telling: Telling) -> Iterator[str]:
+def also(claims: Sequence[Claim], wording: Wording) -> Iterator[str]:
     """Other causes of one kind, in a sentence: `Also, billing-4 joined.`"""
     for _, alike in groupby(claims, key=_kind):
         few = list(alike)
         unheard_ones = [claim for claim in few if isinstance(claim, Unheard)]
         if len(few) == 1:
-            yield f"Also, {clause(few[0], telling)}."
+            yield f"Also, {clause(few[0], wording)}."
         elif unheard_ones:
-            yield f"Also, {unheard_together(unheard_ones, telling)}."
+            yield f"Also, {unheard_together(unheard_ones, wording)}."
         else:
-            yield f"Also, {_several(few, telling)}."
+            yield f"Also, {_several(few, wording)}."
 
 
 def _kind(claim: Claim) -> tuple[object, ...]:
@@ -297,27 +297,27 @@ _SEVERAL_DID_NOT: Final = {
 }
 
 
-def _several(claims: Sequence[Any], telling: Telling) -> str:
+def _several(claims: Sequence[Any], wording: Wording) -> str:
     first = claims[0]
     members = [claim.member for claim in claims if getattr(claim, "member", None) is not None]
     if not members:
-        return f"{clause(first, telling)} ({len(claims):,} times)"
+        return f"{clause(first, wording)} ({len(claims):,} times)"
     did = _SEVERAL.get(type(first), "caused it")
     if isinstance(first, Late):
         did = f"did not {_SEVERAL_DID_NOT[first.missing]} within the rebalance timeout"
     elif isinstance(first, Resubscribed):
-        did = telling.protocol.changed_subscriptions or _SEVERAL_CHANGED[first.change]
-    return f"{telling.names.listed(members, SAME_CAUSES_NAMED)} {did}"
+        did = wording.protocol.changed_subscriptions or _SEVERAL_CHANGED[first.change]
+    return f"{wording.names.listed(members, SAME_CAUSES_NAMED)} {did}"
 
 
-def untold(claims: Sequence[Untold], telling: Telling) -> Iterator[str]:
+def untold(claims: Sequence[Untold], wording: Wording) -> Iterator[str]:
     for claim in claims:
         if claim.count:
             yield f"{counted(claim.count, 'further cause')} {were(claim.count)} recorded without a name."
 
 
-def topics_changed(claims: Sequence[TopicChanged], telling: Telling) -> Iterator[str]:
-    yield f"Since {telling.protocol.last_assignment}, {topic_changes(claims)}."
+def topics_changed(claims: Sequence[TopicChanged], wording: Wording) -> Iterator[str]:
+    yield f"Since {wording.protocol.last_assignment}, {topic_changes(claims)}."
 
 
 def topic_changes(claims: Sequence[TopicChanged]) -> str:
@@ -339,7 +339,7 @@ def _topic_change(claim: TopicChanged) -> str:
     return f"topic {name} {'grew' if now > before else 'shrank'} from {before:,} to {now:,} partitions"
 
 
-def assignor_changed(claims: Sequence[AssignorChanged], telling: Telling) -> Iterator[str]:
+def assignor_changed(claims: Sequence[AssignorChanged], wording: Wording) -> Iterator[str]:
     for claim in claims:
         yield f"The assignor changed from {plain(claim.before)} to {plain(claim.now)}."
 
@@ -352,25 +352,25 @@ def topics_named(names: tuple[str, ...]) -> str:
 # ---- members that left without a reason
 
 
-def left_unsaid(claims: Sequence[LeftUnsaid], telling: Telling) -> Iterator[str]:
+def left_unsaid(claims: Sequence[LeftUnsaid], wording: Wording) -> Iterator[str]:
     """What can and what cannot be known of members that left without a reason."""
     for claim in claims:
         if len(claim.members) > 1:
             if claim.usual is Usual.NOT_LOGGED:
-                gave = f"What reasons {telling.names.listed(claim.members)} gave is not in the log, which does not"
+                gave = f"What reasons {wording.names.listed(claim.members)} gave is not in the log, which does not"
             else:
-                gave = f"{telling.names.listed(claim.members)} gave no reason, so the protocol does not"
+                gave = f"{wording.names.listed(claim.members)} gave no reason, so the protocol does not"
             yield f"{gave} tell whether they were closed or their applications exceeded max.poll.interval.ms."
         else:
-            yield _one_left_unsaid(claim, telling)
+            yield _one_left_unsaid(claim, wording)
 
 
-def _one_left_unsaid(claim: LeftUnsaid, telling: Telling) -> str:
+def _one_left_unsaid(claim: LeftUnsaid, wording: Wording) -> str:
     (member,) = claim.members
     limit = f" ({duration(claim.limit_ms)})" if claim.limit_ms else ""
-    gave = f"{telling.names.of(member)} gave no reason ({_usual_reason(claim.usual, member)}), so the protocol does not"
+    gave = f"{wording.names.of(member)} gave no reason ({_usual_reason(claim.usual, member)}), so the protocol does not"
     if claim.usual is Usual.NOT_LOGGED:
-        gave = f"Whether {telling.names.of(member)} gave a reason is not in the log, which does not"
+        gave = f"Whether {wording.names.of(member)} gave a reason is not in the log, which does not"
     unknown = f"{gave} tell whether it was closed or its application exceeded max.poll.interval.ms{limit}."
     if claim.usual in (Usual.NOT_LOGGED, Usual.UNSEEN):
         return unknown

@@ -13,35 +13,35 @@ from coordinator.explain.claims.course import (
     SlowSync,
     Took,
 )
-from coordinator.explain.sentences.telling import Telling
+from coordinator.explain.sentences.wording import Wording
 from coordinator.explain.words import BRIEF_MS, counted, duration, listed, plain, were
 
 IDS_NAMED: Final = 3
 PARTITIONS_NAMED: Final = 3
 
 
-def took(claims: Sequence[Took], telling: Telling) -> Iterator[str]:
+def took(claims: Sequence[Took], wording: Wording) -> Iterator[str]:
     for claim in claims:
         total_ms = claim.join_ms + claim.sync_ms
-        yield f"It took {duration(total_ms)}." if total_ms < BRIEF_MS else telling.protocol.took(claim)
+        yield f"It took {duration(total_ms)}." if total_ms < BRIEF_MS else wording.protocol.took(claim)
 
 
-def held_up(claims: Sequence[HeldUp], telling: Telling) -> Iterator[str]:
+def held_up(claims: Sequence[HeldUp], wording: Wording) -> Iterator[str]:
     for claim in claims:
-        yield f"{telling.names.of(claim.member)} held up the join phase for {duration(claim.held_up_ms)}."
+        yield f"{wording.names.of(claim.member)} held up the join phase for {duration(claim.held_up_ms)}."
 
 
-def never_rejoined(claims: Sequence[NeverRejoined], telling: Telling) -> Iterator[str]:
+def never_rejoined(claims: Sequence[NeverRejoined], wording: Wording) -> Iterator[str]:
     for claim in claims:
         limit = f", {duration(claim.limit_ms)}" if claim.limit_ms and claim.limit_ms > 0 else ""
         waited = f"{',' if limit else ''} for which all others waited" if claim.others_waited else ""
         yield (
-            f"{telling.names.listed(claim.members)} never rejoined and {were(len(claim.members))} removed after the"
+            f"{wording.names.listed(claim.members)} never rejoined and {were(len(claim.members))} removed after the"
             f" rebalance timeout{limit}{waited}."
         )
 
 
-def pending_ids(claims: Sequence[PendingIds], telling: Telling) -> Iterator[str]:
+def pending_ids(claims: Sequence[PendingIds], wording: Wording) -> Iterator[str]:
     for claim in claims:
         count, ids = len(claim.member_ids), [plain(member_id) for member_id in claim.member_ids[:IDS_NAMED]]
         yield (
@@ -50,35 +50,35 @@ def pending_ids(claims: Sequence[PendingIds], telling: Telling) -> Iterator[str]
         )
 
 
-def never_synced(claims: Sequence[NeverSynced], telling: Telling) -> Iterator[str]:
+def never_synced(claims: Sequence[NeverSynced], wording: Wording) -> Iterator[str]:
     for claim in claims:
         were_removed = f"{were(len(claim.members))} removed"
-        yield f"{telling.names.listed(claim.members)} never sent SyncGroup and {were_removed}."
+        yield f"{wording.names.listed(claim.members)} never sent SyncGroup and {were_removed}."
 
 
-def slow_sync(claims: Sequence[SlowSync], telling: Telling) -> Iterator[str]:
+def slow_sync(claims: Sequence[SlowSync], wording: Wording) -> Iterator[str]:
     for claim in claims:
         role = "The leader, " if claim.is_leader else ""
-        yield f"{role}{telling.names.of(claim.member)} took {duration(claim.sync_ms)} to send SyncGroup."
+        yield f"{role}{wording.names.of(claim.member)} took {duration(claim.sync_ms)} to send SyncGroup."
 
 
-def earlier_target(claims: Sequence[EarlierTarget], telling: Telling) -> Iterator[str]:
+def earlier_target(claims: Sequence[EarlierTarget], wording: Wording) -> Iterator[str]:
     for claim in claims:
-        text = f"At {telling.clock(claim.at_ms)} the target assignment of group epoch {claim.epoch} was computed"
+        text = f"At {wording.clock(claim.at_ms)} the target assignment of group epoch {claim.epoch} was computed"
         if claim.was_used:
             yield f"{text}, and members reconciled with it first."
         else:
             yield f"{text}: members reconcile with it until that of this epoch is there."
 
 
-def gave_up_late(claims: Sequence[GaveUpLate], telling: Telling) -> Iterator[str]:
+def gave_up_late(claims: Sequence[GaveUpLate], wording: Wording) -> Iterator[str]:
     for claim in claims:
-        yield _gave_up_late(claim, telling)
+        yield _gave_up_late(claim, wording)
 
 
-def _gave_up_late(claim: GaveUpLate, telling: Telling) -> str:
-    who, which = telling.names.of(claim.member), _partitions_named(claim)
-    waiting = telling.names.listed(claim.waiting)
+def _gave_up_late(claim: GaveUpLate, wording: Wording) -> str:
+    who, which = wording.names.of(claim.member), _partitions_named(claim)
+    waiting = wording.names.listed(claim.waiting)
     if claim.gave_up_ms is None:
         wait = "waited" if claim.is_over else "wait" if len(claim.waiting) > 1 else "waits"
         if claim.asked_ms is None:

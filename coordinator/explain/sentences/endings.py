@@ -14,38 +14,38 @@ from coordinator.explain.claims.endings import (
     Superseded,
 )
 from coordinator.explain.sentences.causes import topics_named
-from coordinator.explain.sentences.telling import Telling
+from coordinator.explain.sentences.wording import Wording
 from coordinator.explain.words import duration
 
 
-def _at(at_ms: int | None, telling: Telling) -> str:
-    return "" if at_ms is None else f" at {telling.clock(at_ms)}"
+def _at(at_ms: int | None, wording: Wording) -> str:
+    return "" if at_ms is None else f" at {wording.clock(at_ms)}"
 
 
-def stable(claims: Sequence[Stable], telling: Telling) -> Iterator[str]:
+def stable(claims: Sequence[Stable], wording: Wording) -> Iterator[str]:
     """Nothing: how long it took says so."""
     return iter(())
 
 
-def superseded(claims: Sequence[Superseded], telling: Telling) -> Iterator[str]:
+def superseded(claims: Sequence[Superseded], wording: Wording) -> Iterator[str]:
     for claim in claims:
         took = "" if claim.after_ms is None else f" after {duration(claim.after_ms)}"
-        yield from telling.protocol.superseded(claim, took, telling.names)
+        yield from wording.protocol.superseded(claim, took, wording.names)
 
 
-def converted(claims: Sequence[Converted], telling: Telling) -> Iterator[str]:
+def converted(claims: Sequence[Converted], wording: Wording) -> Iterator[str]:
     for claim in claims:
-        yield f"It never became stable: the group became a {claim.group_type} group{_at(claim.at_ms, telling)}."
+        yield f"It never became stable: the group became a {claim.group_type} group{_at(claim.at_ms, wording)}."
 
 
-def emptied(claims: Sequence[Emptied], telling: Telling) -> Iterator[str]:
+def emptied(claims: Sequence[Emptied], wording: Wording) -> Iterator[str]:
     for claim in claims:
-        yield f"Nobody was left: the group became empty{_at(claim.at_ms, telling)}."
+        yield f"Nobody was left: the group became empty{_at(claim.at_ms, wording)}."
 
 
-def cut_short(claims: Sequence[CutShort], telling: Telling) -> Iterator[str]:
+def cut_short(claims: Sequence[CutShort], wording: Wording) -> Iterator[str]:
     for claim in claims:
-        at = _at(claim.at_ms, telling)
+        at = _at(claim.at_ms, wording)
         if claim.is_void:
             yield (
                 f"It was lost: the coordinator loaded the group again{at} without it, because it had not been stored."
@@ -55,19 +55,19 @@ def cut_short(claims: Sequence[CutShort], telling: Telling) -> Iterator[str]:
             yield f"It was cut short{at}: the coordinator loaded the group again, and the members had to start over."
 
 
-def in_progress(claims: Sequence[InProgress], telling: Telling) -> Iterator[str]:
+def in_progress(claims: Sequence[InProgress], wording: Wording) -> Iterator[str]:
     for claim in claims:
-        yield telling.protocol.in_progress(claim, telling.names)
+        yield wording.protocol.in_progress(claim, wording.names)
 
 
-def end_unknown(claims: Sequence[EndUnknown], telling: Telling) -> Iterator[str]:
+def end_unknown(claims: Sequence[EndUnknown], wording: Wording) -> Iterator[str]:
     yield "How it ended is not among the events."
 
 
-def came_back_with_other_topics(claims: Sequence[CameBackWithOtherTopics], telling: Telling) -> Iterator[str]:
+def came_back_with_other_topics(claims: Sequence[CameBackWithOtherTopics], wording: Wording) -> Iterator[str]:
     for claim in claims:
         text = (
-            f"At {telling.clock(claim.at_ms)} the static member {telling.names.of(claim.member)} came back with a"
+            f"At {wording.clock(claim.at_ms)} the static member {wording.names.of(claim.member)} came back with a"
             f" subscription to {topics_named(claim.topics_now)} instead of {topics_named(claim.topics_before)}"
         )
         if claim.unowned:
@@ -76,5 +76,5 @@ def came_back_with_other_topics(claims: Sequence[CameBackWithOtherTopics], telli
             yield f"{text}."
 
 
-def events_missing(claims: Sequence[EventsMissing], telling: Telling) -> Iterator[str]:
+def events_missing(claims: Sequence[EventsMissing], wording: Wording) -> Iterator[str]:
     yield "Some of its events are missing, so this may not be all."

@@ -12,7 +12,7 @@ from coordinator.explain.sentences import held_groups, positions, progress, reje
 from coordinator.explain.sentences.advice import STATIC_MEMBERSHIP, assignor_change, shorter_poll
 from coordinator.explain.sentences.causes import topics_named
 from coordinator.explain.sentences.labels import label, label_of
-from coordinator.explain.sentences.storms import causes_told, storm_headline
+from coordinator.explain.sentences.storms import cause_counts, storm_headline
 from coordinator.explain.words import Clock, Names, counted, duration, plain
 
 EVIDENCE_NAMED: Final = 5
@@ -90,7 +90,7 @@ def _static_restarts(claim: found.StaticRestarts, clock: Clock) -> FindingWords:
 def _storm(claim: found.Storm, clock: Clock) -> FindingWords:
     return FindingWords(
         storm_headline(claim.rebalances, claim.from_ms, claim.until_ms, clock),
-        (f"{duration(claim.lost_ms)} of that passed in rebalances", *causes_told(claim.causes)),
+        (f"{duration(claim.lost_ms)} of that passed in rebalances", *cause_counts(claim.causes)),
         f"look at the most frequent cause first: {claim.causes[0][0].replace('_', ' ')}",
     )
 

@@ -4,13 +4,13 @@ from collections.abc import Iterator, Sequence
 
 from coordinator.explain.claims.price import CommitsRefused, Lag, Moved, NothingAssigned, Unowned, UnownedInSum
 from coordinator.explain.protocols.protocol import Protocol
-from coordinator.explain.sentences.telling import Telling
+from coordinator.explain.sentences.wording import Wording
 from coordinator.explain.words import counted, duration, were
 
 
-def moved(claims: Sequence[Moved], telling: Telling) -> Iterator[str]:
+def moved(claims: Sequence[Moved], wording: Wording) -> Iterator[str]:
     for claim in claims:
-        yield _moved(claim, telling.protocol)
+        yield _moved(claim, wording.protocol)
 
 
 def _moved(claim: Moved, protocol: Protocol) -> str:
@@ -37,14 +37,14 @@ def _their(count: int) -> str:
     return "its" if count == 1 else "their"
 
 
-def nothing_assigned(claims: Sequence[NothingAssigned], telling: Telling) -> Iterator[str]:
+def nothing_assigned(claims: Sequence[NothingAssigned], wording: Wording) -> Iterator[str]:
     for _ in claims:
-        yield telling.protocol.nothing_assigned
+        yield wording.protocol.nothing_assigned
 
 
-def unowned(claims: Sequence[Unowned], telling: Telling) -> Iterator[str]:
+def unowned(claims: Sequence[Unowned], wording: Wording) -> Iterator[str]:
     for claim in claims:
-        yield _unowned_before(claim, telling) if claim.owners else _unowned(claim)
+        yield _unowned_before(claim, wording) if claim.owners else _unowned(claim)
 
 
 def longest(claim: Unowned) -> str:
@@ -64,8 +64,8 @@ def _unowned(claim: Unowned) -> str:
     return f"{which} had no owner for {told}{over}."
 
 
-def _unowned_before(claim: Unowned, telling: Telling) -> str:
-    count, whose = claim.partitions, telling.names.listed(claim.owners)
+def _unowned_before(claim: Unowned, wording: Wording) -> str:
+    count, whose = claim.partitions, wording.names.listed(claim.owners)
     which = "the partition" if count == 1 else f"the {count:,} partitions"
     if claim.is_at_least:
         return f"Nobody consumed {which} of {whose} for at least {duration(claim.longest_ms)}."
@@ -76,7 +76,7 @@ def _unowned_before(claim: Unowned, telling: Telling) -> str:
     )
 
 
-def unowned_in_sum(claims: Sequence[UnownedInSum], telling: Telling) -> Iterator[str]:
+def unowned_in_sum(claims: Sequence[UnownedInSum], wording: Wording) -> Iterator[str]:
     for claim in claims:
         if claim.before:
             yield (
@@ -87,12 +87,12 @@ def unowned_in_sum(claims: Sequence[UnownedInSum], telling: Telling) -> Iterator
             yield f"Partitions had no owner in it: in sum {duration(claim.partition_ms)} of one partition."
 
 
-def commits_refused(claims: Sequence[CommitsRefused], telling: Telling) -> Iterator[str]:
+def commits_refused(claims: Sequence[CommitsRefused], wording: Wording) -> Iterator[str]:
     for claim in claims:
         yield f"{counted(claim.count, 'offset commit')} {were(claim.count)} rejected meanwhile."
 
 
-def lag(claims: Sequence[Lag], telling: Telling) -> Iterator[str]:
+def lag(claims: Sequence[Lag], wording: Wording) -> Iterator[str]:
     for claim in claims:
         if claim.after is None:
             yield f"The lag was {claim.before:,} when it began."

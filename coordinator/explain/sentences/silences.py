@@ -20,15 +20,15 @@ from coordinator.explain.claims.silences import (
     Unheard,
     UnheardSinceStart,
 )
-from coordinator.explain.sentences.telling import Telling
+from coordinator.explain.sentences.wording import Wording
 from coordinator.explain.words import NAMES_IN_A_SENTENCE, counted, duration, plain
 
 CLOSERS: Final = {Closer.STATIC: "a static member", Closer.KAFKA_STREAMS: "Kafka Streams"}
 
 
-def silent(claim: Silent, telling: Telling) -> str:
+def silent(claim: Silent, wording: Wording) -> str:
     """A clause."""
-    who = telling.names.full(claim.member)
+    who = wording.names.full(claim.member)
     timeout = duration(claim.timeout_ms) if claim.timeout_ms else ""
     silent_ms = claim.silent_ms
     if silent_ms is None or not claim.is_known:
@@ -45,9 +45,9 @@ def silent(claim: Silent, telling: Telling) -> str:
     return f"{who} was silent for {duration(silent_ms)}, and its session timeout is {timeout}"
 
 
-def unheard(claim: Unheard, telling: Telling) -> str:
+def unheard(claim: Unheard, wording: Wording) -> str:
     """A clause."""
-    who, paused = telling.names.full(claim.member), duration(claim.paused_ms)
+    who, paused = wording.names.full(claim.member), duration(claim.paused_ms)
     if claim.found_closed:
         return f"the coordinator itself stood still for {paused}, and found the connection of {who} closed after that"
     timeout = f", {duration(claim.timeout_ms)}" if claim.timeout_ms else ""
@@ -56,18 +56,18 @@ def unheard(claim: Unheard, telling: Telling) -> str:
     )
 
 
-def unheard_together(claims: Sequence[Unheard], telling: Telling) -> str:
+def unheard_together(claims: Sequence[Unheard], wording: Wording) -> str:
     """As `unheard`, of several members together."""
-    whose = telling.names.listed([claim.member for claim in claims])
+    whose = wording.names.listed([claim.member for claim in claims])
     text = f"the coordinator itself stood still for {duration(max(claim.paused_ms for claim in claims))}, and"
     if all(claim.found_closed for claim in claims):
         return f"{text} found the connections of {whose} closed after that"
     return f"{text} did not hear {whose} within their session timeouts"
 
 
-def refused(claim: Refused, telling: Telling) -> str:
+def refused(claim: Refused, wording: Wording) -> str:
     """A clause."""
-    who, right = telling.names.full(claim.member), missing_right(claim)
+    who, right = wording.names.full(claim.member), missing_right(claim)
     return f"{claim.api} of {who} was refused ({right}), so that its session ended"
 
 
@@ -76,9 +76,9 @@ def missing_right(claim: Refused) -> str:
     return f"it may not {claim.operation} {claim.resource_type.lower()} {plain(claim.resource_name)}"
 
 
-def muted(claim: Muted, telling: Telling) -> str:
+def muted(claim: Muted, wording: Wording) -> str:
     """A clause."""
-    who, timeout = telling.names.full(claim.member), duration(claim.timeout_ms) if claim.timeout_ms else ""
+    who, timeout = wording.names.full(claim.member), duration(claim.timeout_ms) if claim.timeout_ms else ""
     longer = f", longer than its session timeout, {timeout}" if timeout else ""
     return (
         f"{who} had exceeded a quota: the coordinator read nothing from its connection for"
@@ -86,44 +86,44 @@ def muted(claim: Muted, telling: Telling) -> str:
     )
 
 
-def not_to_blame(claims: Sequence[Unheard], telling: Telling) -> Iterator[str]:
+def not_to_blame(claims: Sequence[Unheard], wording: Wording) -> Iterator[str]:
     """What follows for members whose sessions ended because the coordinator stood still."""
     blameless = [claim.member for claim in claims if claim.is_known]
     if blameless:
-        whose = telling.names.listed(blameless)
+        whose = wording.names.listed(blameless)
         yield f"The coordinator heard nobody and answered nobody in that time, so it is no fault of {whose}."
     unclear = [claim.member for claim in claims if not claim.is_known]
     if unclear:
         ended = "its process ended" if len(unclear) == 1 else "their processes ended"
-        yield f"Whether {telling.names.listed(unclear)} gave up because nobody answered, or {ended}, is not known."
+        yield f"Whether {wording.names.listed(unclear)} gave up because nobody answered, or {ended}, is not known."
     closed = [claim.member for claim in claims if claim.is_closed and claim.is_known]
     if closed:
         yield (
-            f"The connections of {telling.names.listed(closed)} closed meanwhile: clients may give up when nobody"
+            f"The connections of {wording.names.listed(closed)} closed meanwhile: clients may give up when nobody"
             " answers."
         )
 
 
-def stood_still(claims: Sequence[StoodStill], telling: Telling) -> Iterator[str]:
+def stood_still(claims: Sequence[StoodStill], wording: Wording) -> Iterator[str]:
     for claim in claims[:NAMES_IN_A_SENTENCE]:
         yield (
             f"The coordinator itself stood still for {duration(claim.paused_ms)} of the {duration(claim.silent_ms)} in"
-            f" which it did not hear {telling.names.of(claim.member)}."
+            f" which it did not hear {wording.names.of(claim.member)}."
         )
 
 
-def connections_closed(claims: Sequence[ConnectionClosed], telling: Telling) -> Iterator[str]:
+def connections_closed(claims: Sequence[ConnectionClosed], wording: Wording) -> Iterator[str]:
     for closer in (None, *Closer):
         alike = [claim for claim in claims if claim.closer is closer and not _is_special(claim)]
         if len(alike) == 1:
-            yield _connection_closed(alike[0], telling)
+            yield _connection_closed(alike[0], wording)
         elif alike:
             in_order = f"they were closed in order ({CLOSERS[closer]} sends no LeaveGroup then), " if closer else ""
             yield (
-                f"The connections of {telling.names.listed([closed.member for closed in alike])} closed before they"
+                f"The connections of {wording.names.listed([closed.member for closed in alike])} closed before they"
                 f" were removed: {in_order}their processes ended, or their hosts or the network closed the connections."
             )
-    yield from (_connection_closed(claim, telling) for claim in claims if _is_special(claim))
+    yield from (_connection_closed(claim, wording) for claim in claims if _is_special(claim))
 
 
 def _is_special(claim: ConnectionClosed) -> bool:
@@ -131,17 +131,17 @@ def _is_special(claim: ConnectionClosed) -> bool:
     return claim.lives or claim.in_pause_ms is not None
 
 
-def came_again(claims: Sequence[CameAgain], telling: Telling) -> Iterator[str]:
+def came_again(claims: Sequence[CameAgain], wording: Wording) -> Iterator[str]:
     if len(claims) > NAMES_IN_A_SENTENCE:
         yield f"{counted(len(claims), 'of them', 'of them')} asked again under their old member ids: they were alive."
         return
     for claim in claims:
         after = duration(max(0, claim.at_ms - claim.removed_ms))
-        who = telling.names.of(claim.member)
+        who = wording.names.of(claim.member)
         yield f"{who} asked again under its old member id {after} after it was removed: its process was alive."
 
 
-def _connection_closed(claim: ConnectionClosed, telling: Telling) -> str:
+def _connection_closed(claim: ConnectionClosed, wording: Wording) -> str:
     in_order = f"it was closed in order ({CLOSERS[claim.closer]} sends no LeaveGroup then), " if claim.closer else ""
     before = duration(max(0, claim.removed_ms - claim.at_ms))
     why = f"{in_order}its process ended, or its host or the network closed the connection."
@@ -151,7 +151,7 @@ def _connection_closed(claim: ConnectionClosed, telling: Telling) -> str:
         paused = duration(claim.in_pause_ms)
         why = f"the coordinator stood still for {paused} then, so its client may have given up; or {why}"
     text = (
-        f"The connection of {telling.names.of(claim.member)} closed at {telling.clock(claim.at_ms)}, {before} before it"
+        f"The connection of {wording.names.of(claim.member)} closed at {wording.clock(claim.at_ms)}, {before} before it"
         f" was removed: {why}"
     )
     if claim.silent_before_ms is not None:
@@ -159,8 +159,8 @@ def _connection_closed(claim: ConnectionClosed, telling: Telling) -> str:
     return text
 
 
-def connections_open(claims: Sequence[ConnectionOpen], telling: Telling) -> Iterator[str]:
-    names = telling.names.listed([claim.member for claim in claims])
+def connections_open(claims: Sequence[ConnectionOpen], wording: Wording) -> Iterator[str]:
+    names = wording.names.listed([claim.member for claim in claims])
     if len(claims) == 1:
         yield (
             f"The connection of {names} stayed open: its process stood still (SIGSTOP, garbage collection, a suspended"
@@ -175,15 +175,15 @@ def connections_open(claims: Sequence[ConnectionOpen], telling: Telling) -> Iter
     )
 
 
-def may_be_closed(claims: Sequence[MayBeClosed], telling: Telling) -> Iterator[str]:
-    names = telling.names.listed([claim.member for claim in claims])
+def may_be_closed(claims: Sequence[MayBeClosed], wording: Wording) -> Iterator[str]:
+    names = wording.names.listed([claim.member for claim in claims])
     what, who = ("is a static member, which sends", "it")
     if len(claims) > 1:
         what, who = ("are static members, which send", "they")
     yield f"{names} {what} no LeaveGroup at a shutdown: {who} may have been closed in order."
 
 
-def back(claims: Sequence[Back], telling: Telling) -> Iterator[str]:
+def back(claims: Sequence[Back], wording: Wording) -> Iterator[str]:
     if len(claims) > NAMES_IN_A_SENTENCE:
         yield f"{counted(len(claims), 'of them is', 'of them are')} back under new member ids."
         return
@@ -192,12 +192,12 @@ def back(claims: Sequence[Back], telling: Telling) -> Iterator[str]:
         what = "its connection closed" if claim.is_closed else "it was removed"
         if claim.found_closed:
             what = "its connection was found closed"
-        yield f"{telling.names.of(claim.member)} is back under a new member id, {after} after {what}."
+        yield f"{wording.names.of(claim.member)} is back under a new member id, {after} after {what}."
 
 
-def unheard_since_start(claims: Sequence[UnheardSinceStart], telling: Telling) -> Iterator[str]:
+def unheard_since_start(claims: Sequence[UnheardSinceStart], wording: Wording) -> Iterator[str]:
     theirs = "its session" if len(claims) == 1 else "their sessions"
-    names = telling.names.listed([claim.member for claim in claims])
+    names = wording.names.listed([claim.member for claim in claims])
     yield f"Nothing was heard of {names} since then, when {theirs} began again."
 
 
@@ -211,9 +211,9 @@ PAUSES: Final = {
 """`pause_kind` → what it was."""
 
 
-def coordinator_away(claims: Sequence[CoordinatorAway], telling: Telling) -> Iterator[str]:
+def coordinator_away(claims: Sequence[CoordinatorAway], wording: Wording) -> Iterator[str]:
     for claim in claims:
-        yield f"At {telling.clock(claim.at_ms)}, {absence(claim)}."
+        yield f"At {wording.clock(claim.at_ms)}, {absence(claim)}."
 
 
 def absence(claim: CoordinatorAway) -> str:

@@ -17,6 +17,6 @@ def storm_headline(rebalances: int, from_ms: int, until_ms: int, clock: Clock, s
     return f"a storm: {counted(rebalances, 'rebalance')}{spread} in {took} from {clock(from_ms)} on"
 
 
-def causes_told(causes: Iterable[tuple[str, int]]) -> tuple[str, ...]:
+def cause_counts(causes: Iterable[tuple[str, int]]) -> tuple[str, ...]:
     """`member left: 4`, of each cause."""
     return tuple(f"{plain(name).replace('_', ' ')}: {count}" for name, count in causes)

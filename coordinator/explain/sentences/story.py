@@ -15,7 +15,7 @@ from coordinator.explain.sentences import endings as ending_words
 from coordinator.explain.sentences import price as price_words
 from coordinator.explain.sentences import silences as silence_words
 from coordinator.explain.sentences import workers as worker_words
-from coordinator.explain.sentences.telling import Sentences, Telling, told
+from coordinator.explain.sentences.wording import Sentences, Wording, told
 
 SENTENCES: Final[Mapping[type[Claim], Sentences]] = {
     **dict.fromkeys(
@@ -84,33 +84,33 @@ SENTENCES: Final[Mapping[type[Claim], Sentences]] = {
 """How claims of each type are told in a paragraph."""
 
 
-def headline(claims: GenerationClaims, telling: Telling) -> str:
-    number = telling.protocol.generation(claims.generation_id)
+def headline(claims: GenerationClaims, wording: Wording) -> str:
+    number = wording.protocol.generation(claims.generation_id)
     if isinstance(claims.cause[0], cause.Untold):
         stable = next((claim for claim in claims.ending if isinstance(claim, endings.Stable)), None)
         if claims.outcome is Outcome.STABLE and stable is not None and stable.at_ms is not None:
-            return f"{number} was stable at {telling.clock(stable.at_ms)}; why it began is not among the events"
+            return f"{number} was stable at {wording.clock(stable.at_ms)}; why it began is not among the events"
         return f"{number}: why it began is not among the events"
-    why = cause_words.why(claims.cause, telling)
+    why = cause_words.why(claims.cause, wording)
     if claims.began_ms is not None:
-        return f"{number} began {telling.clock(claims.began_ms)} because {why}"
+        return f"{number} began {wording.clock(claims.began_ms)} because {why}"
     stable = next((claim for claim in claims.ending if isinstance(claim, endings.Stable)), None)
-    until = "" if stable is None or stable.at_ms is None else f", and was stable at {telling.clock(stable.at_ms)}"
+    until = "" if stable is None or stable.at_ms is None else f", and was stable at {wording.clock(stable.at_ms)}"
     return f"{number} began because {why}{until}"
 
 
-def paragraphs(claims: GenerationClaims, telling: Telling) -> Iterator[str]:
+def paragraphs(claims: GenerationClaims, wording: Wording) -> Iterator[str]:
     """What else there is to tell, without empty paragraphs."""
     unheard = [claim for claim in (*claims.cause, *claims.also) if isinstance(claim, silences.Unheard)]
-    blame = list(silence_words.not_to_blame(unheard, telling)) if unheard else []
+    blame = list(silence_words.not_to_blame(unheard, wording)) if unheard else []
     for section in (claims.also, claims.course, claims.price, claims.ending):
-        sentences = list(told(section, SENTENCES, telling))
+        sentences = list(told(section, SENTENCES, wording))
         if section is claims.also:
             sentences += blame
         if sentences:
             yield " ".join(sentences)
 
 
-def advice(claims: GenerationClaims, telling: Telling) -> Iterator[str]:
+def advice(claims: GenerationClaims, wording: Wording) -> Iterator[str]:
     """What to try, the most useful first."""
-    yield from (advice_words.advice(advice, telling) for advice in claims.advice)
+    yield from (advice_words.advice(advice, wording) for advice in claims.advice)

@@ -5,14 +5,14 @@ from typing import Final
 
 from coordinator.audit.schema import CONNECTOR
 from coordinator.explain.claims.workers import Task, WorkersGiveUp, WorkersGot, WorkersRun, WorkersWait
-from coordinator.explain.sentences.telling import Telling
+from coordinator.explain.sentences.wording import Wording
 from coordinator.explain.words import counted, listed, plain
 
 WORKERS_NAMED: Final = 5
 TASKS_NAMED: Final = 3
 
 
-def workers_run(claims: Sequence[WorkersRun], telling: Telling) -> Iterator[str]:
+def workers_run(claims: Sequence[WorkersRun], wording: Wording) -> Iterator[str]:
     for claim in claims:
         first, last = claim.config_offsets
         upto = f"{first:,}" if first == last else f"{first:,} to {last:,}"
@@ -26,22 +26,22 @@ def workers_run(claims: Sequence[WorkersRun], telling: Telling) -> Iterator[str]
             yield f"{more} more are too many to be named."
 
 
-def workers_got(claims: Sequence[WorkersGot], telling: Telling) -> Iterator[str]:
+def workers_got(claims: Sequence[WorkersGot], wording: Wording) -> Iterator[str]:
     for claim in claims:
-        told = [f"{telling.names.of(one.member)} got {_named(one.tasks)}" for one in claim.gains]
+        told = [f"{wording.names.of(one.member)} got {_named(one.tasks)}" for one in claim.gains]
         yield f"{_few(told)}." if told else "No connector and no task came to another worker."
 
 
-def workers_give_up(claims: Sequence[WorkersGiveUp], telling: Telling) -> Iterator[str]:
+def workers_give_up(claims: Sequence[WorkersGiveUp], wording: Wording) -> Iterator[str]:
     for claim in claims:
-        told = [f"{telling.names.of(one.member)} was to give up {_named(one.tasks)}" for one in claim.losses]
+        told = [f"{wording.names.of(one.member)} was to give up {_named(one.tasks)}" for one in claim.losses]
         yield f"{_few(told)}, for the next rebalance."
 
 
-def workers_wait(claims: Sequence[WorkersWait], telling: Telling) -> Iterator[str]:
+def workers_wait(claims: Sequence[WorkersWait], wording: Wording) -> Iterator[str]:
     for claim in claims:
         yield (
-            f"Until {telling.clock(claim.until_ms)} the leader waits for workers that went, and gives what they ran to"
+            f"Until {wording.clock(claim.until_ms)} the leader waits for workers that went, and gives what they ran to"
             " nobody else (scheduled.rebalance.max.delay.ms)."
         )
 

@@ -130,10 +130,10 @@ class GroupHandlers:
     def _answered(self, operation: Operation, request: Any, answer: Answer, context: RequestContext) -> Any:
         """The answer that needs no group; the audit of the group is told if it was rejected."""
         if answer.rejected is not None:
-            self._tell(operation, request, answer.rejected, context)
+            self._report(operation, request, answer.rejected, context)
         return answer.response
 
-    def _tell(self, operation: Operation, request: Any, error: ErrorCode, context: RequestContext) -> None:
+    def _report(self, operation: Operation, request: Any, error: ErrorCode, context: RequestContext) -> None:
         """Let the audit of the group know of a request that was answered without it."""
         rejected = RejectedRequest(operation.name, request, error)
         self._coordinator.enqueue(operations.REPORT_REJECTION, request.group_id, rejected, context)

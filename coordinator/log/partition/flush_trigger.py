@@ -24,7 +24,7 @@ class FlushListener(Protocol[L_contra]):
     def rolled(self, log: L_contra) -> None:
         """A new segment was begun; those before it will not change any more."""
 
-    def flush_wanted(self, log: L_contra, after_ms: int) -> None:
+    def flush_requested(self, log: L_contra, after_ms: int) -> None:
         """Records that were appended have to be flushed in so many ms."""
 
 
@@ -52,7 +52,7 @@ class FlushTrigger(Generic[L]):
         messages = log.config.flush_messages
         if log.log_end_offset - log.recovery_point >= messages:
             self.notify_at = INT64_MAX
-            self.listener.flush_wanted(log, 0)
+            self.listener.flush_requested(log, 0)
         else:
             self.notify_at = min(log.recovery_point + messages, INT64_MAX)
-            self.listener.flush_wanted(log, log.config.flush_ms)
+            self.listener.flush_requested(log, log.config.flush_ms)

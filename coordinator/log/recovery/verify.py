@@ -36,7 +36,7 @@ SNAPSHOT_CHECKED_FROM: Final = 6
 """The checksum of a producer snapshot is that of all bytes after it."""
 
 
-class KnownTopic(msgspec.Struct, frozen=True):
+class TopicOfMetadata(msgspec.Struct, frozen=True):
     """What the metadata log says of a topic."""
 
     topic_id: bytes
@@ -74,7 +74,7 @@ class Verifier:
         self,
         fs: FileSystem,
         root: Path,
-        topics: Mapping[str, KnownTopic] | None,
+        topics: Mapping[str, TopicOfMetadata] | None,
         progress: Progress = lambda _: None,
         totals: Totals | None = None,
     ) -> None:

@@ -45,7 +45,7 @@ TOPICS_AT_ONCE: Final = 100
 
 CONFIGS_VERSION: Final = 5
 """From this version on the response of CreateTopics has the configs of the topics (KIP-525)."""
-CONFIGS_TOLD_OF_TOPICS: Final = 1_000
+CONFIGS_REPORTED_OF_TOPICS: Final = 1_000
 """The first topics of a request, whose configs its response has; a response cannot be encoded in slices."""
 
 CREATE_STRICT_SINCE: Final = 6
@@ -86,9 +86,9 @@ class TopicHandlers:
         count = mutation_counter(call, CREATE_STRICT_SINCE)
         for first in range(0, len(once), TOPICS_AT_ONCE):
             plan = Plan()
-            are_configs_told = call.api_version >= CONFIGS_VERSION and first < CONFIGS_TOLD_OF_TOPICS
+            are_configs_reported = call.api_version >= CONFIGS_VERSION and first < CONFIGS_REPORTED_OF_TOPICS
             results = [
-                self._plan_one(topic, times, plan, count, are_configs_told)
+                self._plan_one(topic, times, plan, count, are_configs_reported)
                 for topic in once[first : first + TOPICS_AT_ONCE]
             ]
             if not request.validate_only:
@@ -106,7 +106,7 @@ class TopicHandlers:
         times: Mapping[str, int],
         plan: Plan,
         count_mutations: Callable[[int], None],
-        are_configs_told: bool,
+        are_configs_reported: bool,
     ) -> CreatableTopicResult:
         if times[wanted.name] > 1:
             return _not_created(wanted, ErrorCode.INVALID_REQUEST, "Duplicate topic name.")
@@ -122,7 +122,7 @@ class TopicHandlers:
             error_message=None,
             num_partitions=count,
             replication_factor=1,
-            configs=self._configs_of(plan.topics[-1]) if are_configs_told else None,
+            configs=self._configs_of(plan.topics[-1]) if are_configs_reported else None,
         )
 
     def _configs_of(self, topic: NewTopic) -> list[CreatableTopicConfigs]:

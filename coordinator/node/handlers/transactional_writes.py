@@ -81,7 +81,7 @@ class TransactionalWriteHandlers:
 
     def commit_offsets(self, request: TxnOffsetCommitRequest, call: RequestContext) -> Steps[Any]:
         """Reject offsets of topics that do not exist; for the rest the transaction's coordinator is asked first."""
-        known, rejected = yield from self._split_known(request)
+        known, rejected = yield from self._split_existing(request)
         if not known:
             return TxnOffsetCommitResponse(topics=rejected)
         request.topics = known
@@ -119,7 +119,7 @@ class TransactionalWriteHandlers:
             context = _context(call, None)
             self._node.coordinator.enqueue(group_operations.REPORT_REJECTION, request.group_id, rejected, context)
 
-    def _split_known(
+    def _split_existing(
         self, request: TxnOffsetCommitRequest
     ) -> Steps[tuple[list[TxnOffsetCommitRequestTopic], list[TxnOffsetCommitResponseTopic]]]:
         """The topics with the partitions that exist, and the responses for the others."""

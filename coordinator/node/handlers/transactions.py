@@ -26,7 +26,7 @@ from coordinator.core.operation import Answer, Operation
 from coordinator.core.topic_partition import TopicPartition
 from coordinator.core.transactions import initialization, operations
 from coordinator.core.transactions.admin import describe_error, list_error, parse_filter
-from coordinator.core.transactions.decisions import known_error
+from coordinator.core.transactions.decisions import error_of_version
 from coordinator.core.transactions.partitions import PartitionErrors, PartitionsRequest
 from coordinator.core.transactions.transaction import EPOCH_BUMP_VERSION
 from coordinator.front.dispatch import DEFERRED, DispatchTable
@@ -118,7 +118,7 @@ class TransactionHandlers:
         if version >= MANY_TRANSACTIONS_VERSION:
             return (yield from self._add_many(request, call, client_version))
         topics = request.v3_and_below_topics
-        errors, wanted = yield from self._split_known(topics)
+        errors, wanted = yield from self._split_existing(topics)
         if errors:
             return (yield from _added(topics, errors, version))
         asked = PartitionsRequest(
@@ -137,7 +137,7 @@ class TransactionHandlers:
         asked: list[tuple[int, PartitionsRequest]] = []
         not_tried: set[int] = set()
         for position, transaction in enumerate(request.transactions):
-            errors, wanted = yield from self._split_known(transaction.topics)
+            errors, wanted = yield from self._split_existing(transaction.topics)
             if errors:
                 results[position] = errors
                 not_tried.add(position)
@@ -159,7 +159,7 @@ class TransactionHandlers:
                 results[position] = errors
         return (yield from _added_to_all(request, results, not_tried, call.api_version))
 
-    def _split_known(
+    def _split_existing(
         self, topics: Iterable[AddPartitionsToTxnTopic]
     ) -> Steps[tuple[PartitionErrors, tuple[TopicPartition, ...]]]:
         """The partitions that are asked for; if one of them does not exist, the errors of all."""
@@ -188,7 +188,7 @@ class TransactionHandlers:
             EPOCH_BUMP_VERSION if call.api_version >= EPOCH_BUMP_ADD_OFFSETS else 0,
         )
         errors = yield from awaited(partial(self._node.transactions.add_partitions, asked))
-        return AddOffsetsToTxnResponse(error_code=known_error("AddOffsetsToTxn", errors[tp], call.api_version))
+        return AddOffsetsToTxnResponse(error_code=error_of_version("AddOffsetsToTxn", errors[tp], call.api_version))
 
     # ----------------------------------------------------------------------------------------------------------- admin
 
@@ -231,7 +231,7 @@ def _by_topic(
     for topic in topics:
         by_partition = []
         for index in topic.partitions:
-            error = known_error("AddPartitionsToTxn", errors[TopicPartition(topic.name, index)], api_version)
+            error = error_of_version("AddPartitionsToTxn", errors[TopicPartition(topic.name, index)], api_version)
             by_partition.append(AddPartitionsToTxnPartitionResult(partition_index=index, partition_error_code=error))
             yield
         results.append(AddPartitionsToTxnTopicResult(name=topic.name, results_by_partition=by_partition))

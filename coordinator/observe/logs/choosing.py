@@ -22,7 +22,7 @@ TEMPORARILY: Final = -2
 KNOWN_MAX: Final = 200_000
 
 
-class KnownIds:
+class SeenIds:
     """Ids that were seen where nothing else could be meant."""
 
     def __init__(self, groups: Iterable[str] = ()) -> None:
@@ -58,7 +58,7 @@ class KnownIds:
         return tuple(text.split(", ")), ", " not in text
 
 
-def choose(found: list[Reading], known: KnownIds) -> tuple[Reading, bool]:
+def choose(found: list[Reading], known: SeenIds) -> tuple[Reading, bool]:
     """The likeliest reading, and whether it is sure. `found` is not empty."""
     if len(found) == 1:
         return found[0], True
@@ -72,13 +72,13 @@ def choose(found: list[Reading], known: KnownIds) -> tuple[Reading, bool]:
     return best, not of_same_group or known.has_members(best.members) or _fits(best) == 1
 
 
-def _rank(reading: Reading, known: KnownIds) -> tuple[int, ...]:
+def _rank(reading: Reading, known: SeenIds) -> tuple[int, ...]:
     groups = sum(map(known.is_group, reading.groups))
     members = sum(1 if member in _nobody(reading) or known.is_plausible(member) else -1 for member in reading.members)
     if reading.list_text is not None:
         members += 1 if known.split(reading.list_text)[1] else -1
-    is_known_reason = reading.reason is None or reading.reason.reason is not Reason.OTHER
-    return 2 * groups + members + 2 * is_known_reason, _fits(reading)
+    is_reason_of_kafka = reading.reason is None or reading.reason.reason is not Reason.OTHER
+    return 2 * groups + members + 2 * is_reason_of_kafka, _fits(reading)
 
 
 def _nobody(reading: Reading) -> tuple[str, ...]:
@@ -96,7 +96,7 @@ def _fits(reading: Reading) -> int:
     return 1 if member_id[:-SUFFIX_CHARS] == instance else -1
 
 
-def _is_plausible(reading: Reading, known: KnownIds) -> bool:
+def _is_plausible(reading: Reading, known: SeenIds) -> bool:
     return (
         all(map(known.is_group, reading.groups))
         and all(member in _nobody(reading) or known.is_plausible(member) for member in reading.members)

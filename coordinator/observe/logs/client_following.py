@@ -59,7 +59,7 @@ class ClientLogFollower(LogFollower):
     def _stated(self, window: Window, number: int) -> Iterator[LoggedStatement]:
         assert self._clients is not None
         for statement in self._clients.statements(window):
-            if statement.group_id is None or not self._is_wanted(statement.group_id):
+            if statement.group_id is None or not self._is_requested(statement.group_id):
                 continue
             mark = number, statement.place.position or 0
             self._found.append(LoggedClient(self._in_zone(statement), self.name, mark))

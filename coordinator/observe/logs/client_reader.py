@@ -90,7 +90,7 @@ class ClientScanner:
         if statement is MemberIdReceived and not fields.get("member_id"):
             self._forget(line.stream, fields)
             return None
-        fields = self._with_what_is_known(line.stream, fields)
+        fields = self._with_earlier_ids(line.stream, fields)
         group_id = fields.get("group_id")
         if self._groups is not None and group_id is not None and group_id not in self._groups:
             return None
@@ -138,7 +138,7 @@ class ClientScanner:
         group_id = fields.get("group_id")
         return group_id in (self._groups or ()) or group_id in self._group_of.values()
 
-    def _with_what_is_known(self, stream: str, fields: dict[str, Any]) -> dict[str, Any]:
+    def _with_earlier_ids(self, stream: str, fields: dict[str, Any]) -> dict[str, Any]:
         """With the group and the member id of earlier lines of the same client."""
         client_id = fields.get("client_id")
         key = (stream, client_id if isinstance(client_id, str) else None)

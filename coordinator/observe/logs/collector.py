@@ -6,7 +6,7 @@ from typing import Any, Final, cast
 
 import msgspec
 
-from coordinator.observe.logs.choosing import KnownIds, choose
+from coordinator.observe.logs.choosing import SeenIds, choose
 from coordinator.observe.logs.messages import Reading
 from coordinator.observe.logs.scanner import Entry
 from coordinator.observe.logs.statements import GroupsDeleted, Statement
@@ -36,7 +36,7 @@ class _Kept(msgspec.Struct, gc=False):
 class Collector:
     def __init__(self, groups: frozenset[str] | None, *, statements_max: int = STATEMENTS_MAX) -> None:
         self._groups, self._max = groups, statements_max
-        self._known = KnownIds(groups or ())
+        self._known = SeenIds(groups or ())
         self._kept: list[_Kept] = []
         self._seen: set[int] = set()
         self._texts: dict[str, str] = {}
@@ -78,10 +78,10 @@ class Collector:
             reading = entry.readings[0]
             if not entry.is_doubtful and not entry.is_out_of_order:
                 self._known.learn(reading)
-            if not self._is_wanted(reading):
+            if not self._is_requested(reading):
                 return
             statement = self._made(entry, place, reading, entry.is_doubtful)
-        elif not any(map(self._is_wanted, entry.readings)):
+        elif not any(map(self._is_requested, entry.readings)):
             return
         if len(self._seen) >= SEEN_MAX:
             self._seen.clear()
@@ -109,9 +109,9 @@ class Collector:
             if statement is None:
                 assert kept.entry is not None
                 reading, is_sure = choose(kept.entry.readings, self._known)
-                if not is_sure and not self._is_wanted(reading):
-                    reading, _ = choose([each for each in kept.entry.readings if self._is_wanted(each)], self._known)
-                if not self._is_wanted(reading):
+                if not is_sure and not self._is_requested(reading):
+                    reading, _ = choose([each for each in kept.entry.readings if self._is_requested(each)], self._known)
+                if not self._is_requested(reading):
                     continue
                 statement = self._made(kept.entry, kept.place, reading, kept.entry.is_doubtful or not is_sure)
             if kept.is_out_of_order:
@@ -126,7 +126,7 @@ class Collector:
             self._latest_ms = entry.time_ms
         return self._latest_ms
 
-    def _is_wanted(self, reading: Reading) -> bool:
+    def _is_requested(self, reading: Reading) -> bool:
         if self._groups is None:
             return True
         if reading.rule.statement is GroupsDeleted:

@@ -37,7 +37,7 @@ ROTATED_FOR_SECONDS: Final = 1.0
 """So long nothing may come any more in a file that was rotated: who writes it goes over to the new one meanwhile."""
 LOOKED_AT_SECONDS: Final = 0.4
 """How often it is looked at what there is."""
-FILES_KNOWN: Final = 64
+FILES_REMEMBERED: Final = 64
 LOOKS_KEPT: Final = 1_000
 LINE_KEPT_MAX: Final = 4 * LINE_BYTES_MAX
 
@@ -71,9 +71,9 @@ class LogFollower:
         """Begin where another follower was, else at the begin of the file. `is_wanted` is asked of groups."""
         self.name = str(path)
         self._path, self._format, self._zone, self._clock = path, log_format, zone, clock
-        self._is_wanted = is_wanted
+        self._is_requested = is_wanted
         self._file: LogFile | None = None
-        self._known: deque[FileBegin] = deque(maxlen=FILES_KNOWN)
+        self._known: deque[FileBegin] = deque(maxlen=FILES_REMEMBERED)
         self._first_time = b""
         self._next_number = 0
         self._offset = 0
@@ -114,7 +114,7 @@ class LogFollower:
             if self._file is not None:
                 self._look()
                 if self._is_replaced():
-                    self._take_replaced()
+                    self._follow_replaced()
                 lines = list(self._scanned(self._read()))
                 current_at = self._current_at()
                 self._turn_over()
@@ -307,7 +307,7 @@ class LogFollower:
             yield from self._logged(statement, number, order_ms)
 
     def _logged(self, statement: Statement, number: int, order_ms: int) -> Iterator[LoggedStatement]:
-        if not isinstance(statement, OfGroup) or not self._is_wanted(statement.group_id):
+        if not isinstance(statement, OfGroup) or not self._is_requested(statement.group_id):
             return
         mark = number, statement.place.position or 0
         shift_ms = self._shift_ms if statement.is_zone_assumed else 0
@@ -356,7 +356,7 @@ class LogFollower:
         assert self._file is not None
         return not self._file.is_packed and not self._parts[-1].begin.is_of(self._file.begin)
 
-    def _take_replaced(self) -> None:
+    def _follow_replaced(self) -> None:
         """Go on in the copy of a file that was cut; if there is none, with what is written in it by now."""
         begin = self._parts[-1].begin
         copy = log_files.find(self._path, begin)

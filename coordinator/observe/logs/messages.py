@@ -110,7 +110,7 @@ def message_of(text: str) -> Message | None:
     )
 
 
-def begins_as_known(text: str) -> bool:
+def begins_like_a_rule(text: str) -> bool:
     """Whether a message begins with the words of a rule, up to its first field, and is none that is left out."""
     word = FIRST_WORD.match(text)
     rules = None if word is None else RULES.get(word.group())

@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 from coordinator.observe.logs.counts import Counts
 from coordinator.observe.logs.layouts import HEAD, INNER_LOGGER, is_coordinator, split_logger
 from coordinator.observe.logs.lines import LINE_BYTES_MAX, Line
-from coordinator.observe.logs.messages import PREFIX, Reading, begins_as_known, message_of, readings
+from coordinator.observe.logs.messages import PREFIX, Reading, begins_like_a_rule, message_of, readings
 from coordinator.observe.logs.templates import TooManyReadings
 from coordinator.observe.logs.times import LocalTimes, fraction_ms, in_zone_of, offset_ms, utc_ms
 from coordinator.observe.logs.unwrapping import Unwrapping, recognised
@@ -56,7 +56,7 @@ class Scanner:
     """Reads one file. `unwrap` makes a `Line` of the bytes of a physical one."""
 
     def __init__(self, unwrap: Unwrapping, times: LocalTimes, is_wanted: Callable[[bytes], bool] | None = None) -> None:
-        self._unwrap, self._times, self._is_wanted = unwrap, times, is_wanted
+        self._unwrap, self._times, self._is_requested = unwrap, times, is_wanted
         self._latest_ms: dict[str, int] = {}
         self._is_broken = False
         self._read_until = -1
@@ -78,7 +78,7 @@ class Scanner:
                 continue
             start = data.rfind(b"\n", 0, at) + 1
             done = self._end(at)
-            if self._is_wanted is not None and _is_whole(data, done) and not self._is_wanted(data[start:done]):
+            if self._is_requested is not None and _is_whole(data, done) and not self._is_requested(data[start:done]):
                 continue
             number += data.count(b"\n", counted, start)
             counted = start
@@ -350,7 +350,7 @@ def is_broken(text: str, begin: int) -> bool:
     """Whether an entry begins as a known message of a coordinator, and cannot be read as one."""
     body, logger = split_logger(text[begin:])
     message = message_of(body)
-    if message is None or text[:begin].rstrip().endswith(("DEBUG", "TRACE")) or not begins_as_known(message.text):
+    if message is None or text[:begin].rstrip().endswith(("DEBUG", "TRACE")) or not begins_like_a_rule(message.text):
         return False
     try:
         return logger is None or not is_coordinator(logger) or not readings(message.text)

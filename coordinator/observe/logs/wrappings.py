@@ -19,7 +19,7 @@ ISO: Final = re.compile(
 )
 
 
-class Taken(NamedTuple):
+class Unwrapped(NamedTuple):
     """The rest of a line, and what the part that was taken off says."""
 
     text: str
@@ -37,7 +37,7 @@ class Whole(NamedTuple):
     thrown: str = ""
 
 
-Step = Callable[[str], Taken | Whole | None]
+Step = Callable[[str], Unwrapped | Whole | None]
 
 
 def iso_ms(text: str) -> int | None:
@@ -56,32 +56,32 @@ def _pattern(text: str) -> Step:
     compiled = re.compile(text)
     has = set(compiled.groupindex)
 
-    def take(line: str) -> Taken | None:
+    def unwrap_part(line: str) -> Unwrapped | None:
         match = compiled.match(line)
         if match is None:
             return None
-        return Taken(
+        return Unwrapped(
             line[match.end() :],
             match["stream"] if "stream" in has else "",
             iso_ms(match["time"]) if "time" in has else None,
             "part" in has and match["part"] == "P",
         )
 
-    return take
+    return unwrap_part
 
 
-def _time_and_stream(line: str) -> Taken | None:
+def _time_and_stream(line: str) -> Unwrapped | None:
     """`aws logs tail`: the time, the log stream, the line. Only before a line whose head is known."""
     match = _STAMP_WORD.match(line)
     if match is None or not (line.startswith("{", match.end()) or HEAD.match(line, match.end())):
         return None
-    return Taken(line[match.end() :], match["stream"], iso_ms(match["time"]))
+    return Unwrapped(line[match.end() :], match["stream"], iso_ms(match["time"]))
 
 
 _STAMP_WORD: Final = re.compile(rf"(?P<time>{STAMP}) (?P<stream>[^\s\[{{]\S*) ")
 
 
-def _object(line: str) -> Taken | Whole | None:
+def _object(line: str) -> Unwrapped | Whole | None:
     """A line that is an object of JSON."""
     if not line.startswith("{"):
         return None
@@ -92,7 +92,7 @@ def _object(line: str) -> Taken | Whole | None:
     return of_object(value) if isinstance(value, dict) else None
 
 
-def of_object(value: dict[str, Any]) -> Taken | Whole | None:
+def of_object(value: dict[str, Any]) -> Unwrapped | Whole | None:
     """The line in an object, or the entry that it is. None: an object of something else."""
     for key, time_keys, stream_keys in _WRAPPING_KEYS:
         text = value.get(key)
@@ -101,7 +101,7 @@ def of_object(value: dict[str, Any]) -> Taken | Whole | None:
         if isinstance(text, str) and (key != "message" or not any(name in value for name in _LOGGER_KEYS)):
             is_part = key == "log" and not text.endswith("\n")
             stream = " ".join(str(value[name]) for name in stream_keys if name in value)
-            return Taken(text.rstrip("\r\n"), stream, _time(value, time_keys), is_part)
+            return Unwrapped(text.rstrip("\r\n"), stream, _time(value, time_keys), is_part)
     message = value.get("message", value.get("msg"))
     if isinstance(message, dict):  # an ObjectMessage, or the message with its format
         message = message.get("message")

@@ -73,7 +73,7 @@ class OffsetsFollower:
         self._out_of_range: list[int] = []
         self._scans: dict[int, PartitionScan] = {}
         self._notes = Notes()
-        self._commits_told = 0
+        self._commits_reported = 0
         self._clock = clock
         self.undecoded: dict[int, int] = {}
         """Record type → records that no `GroupRecord` is made of."""
@@ -111,7 +111,7 @@ class OffsetsFollower:
             )
             for partition, start in positions.items()
         }
-        self._commits_told = troubles = 0
+        self._commits_reported = troubles = 0
         self.current_at = {}
         while True:
             answers, problem = self._answers()
@@ -134,8 +134,8 @@ class OffsetsFollower:
         positions = {partition: scan.position for partition, scan in self._scans.items()}
         commits = sum(scan.found.committed for scan in self._scans.values())
         notes, self._notes[:] = list(self._notes), []
-        found = Followed(records, positions, commits - self._commits_told, notes)
-        self._commits_told = commits
+        found = Followed(records, positions, commits - self._commits_reported, notes)
+        self._commits_reported = commits
         return found
 
     def _decoded(self, name: str, records: list[Record]) -> Iterator[tuple[Place, GroupRecord]]:

@@ -39,7 +39,7 @@ class PartitionScan:
         """In a row."""
         self._notes = notes
         self._problems_seen = 0
-        self._told_last: tuple[int, str] | None = None
+        self._last_reported: tuple[int, str] | None = None
         self._stuck_at = start
         self._steps = 0
         """That were made since then."""
@@ -61,7 +61,7 @@ class PartitionScan:
             if found:
                 yield found
         if self._steps == 0 or self.position > before:
-            self._tell_problems()
+            self._report_problems()
         self._problems_seen = len(self.found.problems)
         if self.position > before:
             if self._steps > 1:
@@ -98,9 +98,9 @@ class PartitionScan:
         self._steps += 1
         return believed if steps == 0 and believed > self.position else self.position + (1 << steps)
 
-    def _tell_problems(self) -> None:
+    def _report_problems(self) -> None:
         """A batch that ends one answer and begins the next is told once."""
         for problem in self.found.problems[self._problems_seen :]:
-            if problem != self._told_last:
+            if problem != self._last_reported:
                 self._notes.add(f"{self.name}: what lies at offset {problem[0]} cannot be read: {problem[1]}")
-            self._told_last = problem
+            self._last_reported = problem

@@ -130,18 +130,18 @@ class OffsetsReading(Iterator[tuple[Place, GroupRecord]]):
     def _read(self) -> Iterator[tuple[Place, GroupRecord]]:
         scan = self._scan
         try:
-            self._tell_progress()
+            self._report_progress()
             while not scan.is_done:
                 for part in read_part(self._topic, scan):
                     for record in part:
                         decoded = decoded_record(record, scan.name, self.notes, self.undecoded)
                         if decoded is not None:
                             yield Place(Source.RECORD, scan.name, record.timestamp_ms, record.offset), decoded
-                self._tell_progress()
+                self._report_progress()
         finally:
             self.close()
 
-    def _tell_progress(self) -> None:
+    def _report_progress(self) -> None:
         if self._progress is not None:
             self._progress(self._scan.position - self._scan.start, self._scan.end - self._scan.start)
 

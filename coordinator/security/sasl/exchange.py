@@ -17,7 +17,7 @@ class LoginFailed(Exception):
         self.message = message
 
 
-def told(reason: str) -> LoginFailed:
+def login_failure(reason: str) -> LoginFailed:
     """A failure whose reason the client may know (Kafka's SaslAuthenticationException)."""
     return LoginFailed(reason, reason)
 

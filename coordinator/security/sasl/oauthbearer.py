@@ -3,7 +3,7 @@
 import re
 from typing import Final
 
-from coordinator.security.sasl.exchange import Challenge, LoggedIn, LoginFailed, told
+from coordinator.security.sasl.exchange import Challenge, LoggedIn, LoginFailed, login_failure
 from coordinator.security.sasl.tokens import InvalidToken, TokenValidator
 
 NAME: Final = r"(?:[\x01-\x2b\x2d-\x3c\x3e-\x7f]|=2C|=3D)+"
@@ -55,7 +55,7 @@ class OAuthBearerExchange:
             return self._refuse(str(problem))
         self.user = token.user
         if first["authorization_id"] not in (None, token.user):
-            raise told(
+            raise login_failure(
                 f"Authentication failed: Client requested an authorization id ({first['authorization_id']}) that is "
                 f"different from the token's principal name ({token.user})"
             )

@@ -4,7 +4,7 @@ import hmac
 from collections.abc import Mapping
 from typing import Final
 
-from coordinator.security.sasl.exchange import LoggedIn, told
+from coordinator.security.sasl.exchange import LoggedIn, login_failure
 
 PARTS: Final = 3
 """Authorization id, user, password."""
@@ -34,15 +34,17 @@ class PlainExchange:
     def evaluate(self, response: bytes) -> LoggedIn:
         parts = response.decode(errors="replace").split("\0", PARTS_COUNTED - 1)
         if len(parts) != PARTS:
-            raise told(f"Invalid SASL/PLAIN response: expected {PARTS} tokens, got {len(parts)}")
+            raise login_failure(f"Invalid SASL/PLAIN response: expected {PARTS} tokens, got {len(parts)}")
         authorization_id, self.user, password = parts
         if not self.user:
-            raise told("Authentication failed: username not specified")
+            raise login_failure("Authentication failed: username not specified")
         if not password:
-            raise told("Authentication failed: password not specified")
+            raise login_failure("Authentication failed: password not specified")
         expected = self._passwords.get(self.user, NO_PASSWORD)
         if not hmac.compare_digest(expected.encode(errors="surrogatepass"), password.encode()):
-            raise told("Authentication failed: Invalid username or password")
+            raise login_failure("Authentication failed: Invalid username or password")
         if authorization_id not in ("", self.user):
-            raise told("Authentication failed: Client requested an authorization id that is different from username")
+            raise login_failure(
+                "Authentication failed: Client requested an authorization id that is different from username"
+            )
         return LoggedIn(b"", self.user)

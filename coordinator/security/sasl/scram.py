@@ -14,7 +14,7 @@ from typing import Final
 
 from scramp.utils import h, hmac, xor
 
-from coordinator.security.sasl.exchange import Challenge, LoggedIn, LoginFailed, told
+from coordinator.security.sasl.exchange import Challenge, LoggedIn, LoginFailed, login_failure
 from coordinator.security.sasl.scram_credentials import ITERATIONS_MIN, ScramCredential, ScramMechanism
 
 VALUE: Final = r"[\x01-\x2b\x2d-\x7f]+"
@@ -87,7 +87,9 @@ class ScramExchange:
         if credential is None:
             raise LoginFailed("no such user, or no credential for this mechanism")
         if first["authorization_id"] not in (None, self.user):
-            raise told("Authentication failed: Client requested an authorization id that is different from username")
+            raise login_failure(
+                "Authentication failed: Client requested an authorization id that is different from username"
+            )
         if credential.iterations < ITERATIONS_MIN:
             raise LoginFailed(f"the credential has {credential.iterations} iterations, fewer than {ITERATIONS_MIN}")
         self._credential = credential

@@ -100,15 +100,15 @@ class Member(threading.Thread):
         return False
 
     def has_assigned(self, partitions):
-        self._tell("assigned", partitions)
+        self._report("assigned", partitions)
 
     def has_revoked(self, partitions):
-        self._tell("revoked", partitions)
+        self._report("revoked", partitions)
 
     def has_lost(self, partitions):
-        self._tell("lost", partitions)
+        self._report("lost", partitions)
 
-    def _tell(self, event, partitions):
+    def _report(self, event, partitions):
         emit(event, member=self.name, partitions=by_topic(partitions), time_ms=int(time.time() * 1000))
 
     def run(self):

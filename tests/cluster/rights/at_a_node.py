@@ -19,7 +19,7 @@ from coordinator.cluster.handlers.owners import OwnerHandlers
 from coordinator.cluster.requirements import CLUSTER_REQUIREMENTS
 from coordinator.cluster.rights.clients import ClientOfCluster
 from coordinator.cluster.rights.probes import Permission
-from coordinator.cluster.rights.rights import ClusterRights, KnownRights, RightsQuestions
+from coordinator.cluster.rights.rights import CachedRights, ClusterRights, RightsQuestions
 from coordinator.front.dispatch import DispatchTable, Route
 from coordinator.runtime.slices import at_once
 from coordinator.security.acls.model import CLUSTER_NAME, AclOperation, ResourceType, as_bits
@@ -118,7 +118,7 @@ class AuthorizedRoute:
     def __init__(self, route: Route, acls: AclsOfCluster, topics: Topics) -> None:
         self._route = route
         self.handled: list[Any] = []
-        self._known = KnownRights()
+        self._known = CachedRights()
         # Learning starts a timer of the loop; these rights do not expire.
         self._known._expiry = MagicMock()
         step = ClusterRights(self._known, RightsQuestions(self._known, acls), topics, NotedDenials(), MagicMock())

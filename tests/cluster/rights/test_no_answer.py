@@ -7,7 +7,7 @@ from typing import Any
 from _wire.apis import APIS
 from _wire.headers import decode_request_header
 from coordinator.cluster.rights.probes import Permission
-from coordinator.cluster.rights.rights import ClusterRights, KnownRights, RightsQuestions
+from coordinator.cluster.rights.rights import CachedRights, ClusterRights, RightsQuestions
 from coordinator.front.dispatch import DEFERRED
 from coordinator.runtime.slices import at_once
 from coordinator.security.acls.model import AclOperation, ResourceType, question_of
@@ -36,7 +36,7 @@ class LateUpstream:
 
 
 def test_all_that_a_request_needs_is_asked_for_again_when_a_part_has_expired() -> None:
-    rights, upstream = KnownRights(), LateUpstream()
+    rights, upstream = CachedRights(), LateUpstream()
     rights._known[ANONYMOUS] = {(question_of(AclOperation.READ, ResourceType.GROUP), "g"): True}
     authorization = RightsQuestions(rights, upstream)
     needs = [
@@ -57,7 +57,7 @@ def test_it_is_disconnected_and_not_denied() -> None:
     closed: list[bool] = []
     connection = SimpleNamespace(close=lambda: closed.append(True))
     call: Any = SimpleNamespace(connection=connection, client_id="c", principal=None)
-    rights = KnownRights()
+    rights = CachedRights()
     questions = RightsQuestions(rights, LostUpstream())
     step = ClusterRights(rights, questions, NO_TOPICS, NOTHING, NOTHING)
     read = Permission(AclOperation.READ, ResourceType.GROUP, "g")

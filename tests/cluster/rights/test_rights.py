@@ -18,7 +18,7 @@ from coordinator.cluster.rights.rights import (
     DECISIONS_OF_ONE_MAX,
     NAMES_BYTES_MAX,
     NAMES_MAX,
-    KnownRights,
+    CachedRights,
     RightsQuestions,
     _bounded,
 )
@@ -56,7 +56,7 @@ def test_more_rights_than_requests_may_wait_are_found_out():
     client = ClientOfCluster(1)
 
     async def story() -> list[bool]:
-        broker, known = Broker(), KnownRights()
+        broker, known = Broker(), CachedRights()
         authorization = RightsQuestions(known, broker)
         call: Any = SimpleNamespace(principal=client, client_id="c")
         steps = WaitingSteps(authorization.find_out(asked, call), lambda: None)
@@ -69,20 +69,20 @@ def test_more_rights_than_requests_may_wait_are_found_out():
     assert asyncio.run(story()) == [*(True for _ in groups), False]
 
 
-def learned(known: KnownRights, serial: int, names: list[str]) -> ClientOfCluster:
+def learned(known: CachedRights, serial: int, names: list[str]) -> ClientOfCluster:
     client = ClientOfCluster(serial)
     known.make_room(client)
     known.learn(client, {Permission(AclOperation.READ, ResourceType.GROUP, name): True for name in names})
     return client
 
 
-def kept(known: KnownRights, client: ClientOfCluster) -> int:
+def kept(known: CachedRights, client: ClientOfCluster) -> int:
     return len(known.decisions(client, "/h"))
 
 
 def play(story: Any) -> None:
     async def run() -> None:
-        known = KnownRights()
+        known = CachedRights()
         story(known)
         known.close()
 
@@ -90,7 +90,7 @@ def play(story: Any) -> None:
 
 
 def test_invented_names_of_one_client_are_kept_up_to_a_bound():
-    def story(known: KnownRights) -> None:
+    def story(known: CachedRights) -> None:
         for turn in range(30):
             client = learned(known, 1, [f"{turn}-{number}" for number in range(NAMES_MAX)])
             assert kept(known, client) <= DECISIONS_OF_ONE_MAX
@@ -102,7 +102,7 @@ def test_invented_names_of_one_client_are_kept_up_to_a_bound():
 
 
 def test_those_of_all_clients_are_bounded_and_who_has_few_keeps_them():
-    def story(known: KnownRights) -> None:
+    def story(known: CachedRights) -> None:
         modest = learned(known, 0, ["g"])
         for serial in range(1, 40):
             client = learned(known, serial, [f"{serial}-{number}" for number in range(NAMES_MAX)])

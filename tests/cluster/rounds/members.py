@@ -123,7 +123,7 @@ class Members:
         group.members.append(member)
         self._group_of[name] = group
 
-    def take_in(self) -> None:
+    def apply(self) -> None:
         """Take in what the clients have said. Raises AssertionError: one of them has ended."""
         for driver in self._drivers:
             assert not driver.has_ended, f"the driver of {driver.client} has ended"

@@ -96,11 +96,11 @@ class Rounds:
     # ---- what goes on all the time
 
     def _work(self) -> None:
-        self._members.take_in()
+        self._members.apply()
         if time.monotonic() >= self._next_commit:
             self._next_commit = time.monotonic() + COMMIT_SECONDS
             self._members.commit()
-        self._copy.take_in()
+        self._copy.apply()
         if self._records.problems:
             raise RoundFailed(self._records.problems[0])
 
@@ -163,7 +163,7 @@ class Rounds:
 
     def _commits_that_differ(self) -> list[str]:
         """Commits that were acknowledged and are newer than what the cluster has."""
-        self._members.take_in()
+        self._members.apply()
         acknowledged = [(group.name, dict(group.committed)) for group in self._members.groups]
         topics = Topics(self._brokers.bootstrap)
         found = []

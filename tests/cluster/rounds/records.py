@@ -126,7 +126,7 @@ class ExactlyOnceCopy:
         copier.kill()
         copier.wait(STOP_SECONDS)
 
-    def take_in(self) -> None:
+    def apply(self) -> None:
         """Read what was copied, and replace copiers that hang. Raises AssertionError: one has ended."""
         for message in self._reader.consume(1_000, 0.01):
             if message.error() is None:

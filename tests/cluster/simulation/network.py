@@ -126,8 +126,8 @@ class End:
         for end in (self, self.peer):
             end._drops = self._network.random.random() < 0.4
             arrived_ms = max(end._arrives_ms - self._network.now_ms, 0)
-            told_ms = self._network.random.randrange(TOLD_WITHIN_MS)
-            end._end(ConnectionResetError("lost"), told_ms)
+            reported_ms = self._network.random.randrange(TOLD_WITHIN_MS)
+            end._end(ConnectionResetError("lost"), reported_ms)
             self._network.events.after(arrived_ms, end.peer.end)
 
     def _end(self, problem: Exception | None, within_ms: int) -> None:

@@ -169,7 +169,7 @@ def test_a_leader_that_returns_while_the_group_completes_leads_the_next_generati
 def taken(sim, instance_id):
     """The decision that a fault takes the place of an instance."""
     request = InstanceTaken(instance_id, Cause.FAULT, "fence")
-    return joining.take_instance(sim.whole_group, request, context(version=9))
+    return joining.join_as_instance(sim.whole_group, request, context(version=9))
 
 
 def test_an_instance_that_is_taken_is_told_with_the_cause_and_what_its_holder_sent(sim):
@@ -184,4 +184,4 @@ def test_an_instance_that_is_taken_is_told_with_the_cause_and_what_its_holder_se
 def test_an_instance_that_has_gone_is_not_taken(sim):
     """Nobody joins in the place of a member that is no longer there."""
     assert taken(sim, "three") is NOTHING
-    assert joining.take_instance(None, InstanceTaken("two", Cause.FAULT, "fence"), context(version=9)) is NOTHING
+    assert joining.join_as_instance(None, InstanceTaken("two", Cause.FAULT, "fence"), context(version=9)) is NOTHING

@@ -1,6 +1,6 @@
 """Who sends a request of a consumer group: one of four."""
 
-from coordinator.core.consumer.identification import JOINS, Displaces, Known, Replaces, known_or_new, replacing
+from coordinator.core.consumer.identification import JOINS, Displaces, Existing, Replaces, existing_or_new, replacing
 from tests.core.consumer.world import World
 
 
@@ -8,8 +8,8 @@ def test_a_member_is_known_and_another_one_joins() -> None:
     world = World()
     world.enter("a")
     group = world.consumer
-    assert known_or_new(group, "a") == Known(group.members["a"])
-    assert known_or_new(group, "b") is JOINS
+    assert existing_or_new(group, "a") == Existing(group.members["a"])
+    assert existing_or_new(group, "b") is JOINS
 
 
 def test_who_replaces_a_static_member_may_have_been_another_one_until_then() -> None:

@@ -57,7 +57,7 @@ def test_a_commit_is_prepared_in_steps(monkeypatch: pytest.MonkeyPatch) -> None:
     assert steps > TOPICS / error_responses.TOPICS_AT_ONCE
     monkeypatch.setattr(commit, "TOPICS_AT_ONCE", 10 * TOPICS)
     at_once = commit.prepare(committing(), Context())  # type: ignore[arg-type]
-    assert isinstance(at_once, commit.KnownTopics)
+    assert isinstance(at_once, commit.ExistingTopics)
     assert (prepared.topics, prepared.rejected) == (at_once.topics, at_once.rejected)
     assert len(prepared.topics) == KNOWN + 1 and len(prepared.rejected) == TOPICS
 

@@ -104,7 +104,7 @@ def _play(kafka: Side, ours: Side, seeds: range, only: set[str]) -> Iterator[tup
         if found:
             _, found = _compare(case, kafka, ours, seed + AGAIN)
         if found:
-            _tell(case, ours, found)
+            _report(case, ours, found)
         yield Recorded(seed, case.label, list(versions[case.base.api]), answers[0]), found
 
 
@@ -113,7 +113,7 @@ def _compare(case: Case, kafka: Side, ours: Side, number: int) -> tuple[list[dic
     return answers, unexplained(case, answers[0], answers[1])
 
 
-def _tell(case: Case, ours: Side, found: list[Difference]) -> None:
+def _report(case: Case, ours: Side, found: list[Difference]) -> None:
     print(f"\nDIFFERENCE in {case.label}\n  request {case.body}")
     for acl in ours.last_acls:
         print(f"  {acl}")

@@ -5,7 +5,7 @@ from typing import Any, Final
 import pytest
 
 from coordinator.observe.logs import statements as said
-from coordinator.observe.logs.choosing import KnownIds, choose
+from coordinator.observe.logs.choosing import SeenIds, choose
 from coordinator.observe.logs.messages import message_of, readings
 from coordinator.observe.logs.rules import Rule
 from coordinator.observe.logs.statements import Reason
@@ -205,7 +205,7 @@ def test_a_line(line: str, right: tuple[type[said.Statement], dict[str, Any]]) -
     kind, fields = right
     message = message_of(line)
     assert message is not None
-    reading, _ = choose(readings(message.text), KnownIds({"orders"}))
+    reading, _ = choose(readings(message.text), SeenIds({"orders"}))
     assert reading.rule.statement is kind
     defaults = {field: None for field in fields}
     assert {name: {**defaults, **reading.fields}[name] for name in fields} == fields

@@ -172,8 +172,8 @@ def test_so_many_decisions_are_kept_and_no_more():
 
 def test_who_keeps_decisions_is_told_of_each_change():
     authorizer = authorizer_of()
-    told: list[int] = []
-    authorizer.on_change(lambda: told.append(len(authorizer)))
+    login_failure: list[int] = []
+    authorizer.on_change(lambda: login_failure.append(len(authorizer)))
     authorizer.add(acl())
     authorizer.remove(acl())
-    assert told == [1, 0]
+    assert login_failure == [1, 0]

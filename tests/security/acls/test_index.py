@@ -38,9 +38,9 @@ def test_what_is_found_of_a_resource_is_what_matches_its_name(acls, name):
         assert index.has_any(resource_type, name) is bool(matching)
         for principal in random_acls.PRINCIPALS:
             found = index.find(resource_type, name, principal)
-            told = [Acl(*each.pattern, each.principal, *entry) for each in found for entry in each.entries]
-            assert set(told) == {each for each in matching if each.principal in (principal, "User:*")}
-            assert len(told) == len(set(told)), "each once"
+            login_failure = [Acl(*each.pattern, each.principal, *entry) for each in found for entry in each.entries]
+            assert set(login_failure) == {each for each in matching if each.principal in (principal, "User:*")}
+            assert len(login_failure) == len(set(login_failure)), "each once"
 
 
 def test_few_patterns_are_looked_at_among_many():

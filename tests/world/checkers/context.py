@@ -22,7 +22,7 @@ class Context(NamedTuple):
     history: History
     begin_ms: int
     """When the history began, in ms since the epoch."""
-    told_ms: int
+    reported_ms: int
     """When the claim was made."""
     generation_id: int
     is_epoch: bool
@@ -40,7 +40,7 @@ class Context(NamedTuple):
     @property
     def known_ms(self) -> int:
         """Until when the events of the generation go."""
-        return self.told_ms if self.ended_ms is None else min(self.ended_ms, self.told_ms)
+        return self.reported_ms if self.ended_ms is None else min(self.ended_ms, self.reported_ms)
 
 
 Check = Callable[[Any, Truth, Context], str | None]
@@ -49,37 +49,42 @@ Check = Callable[[Any, Truth, Context], str | None]
 
 def written_until(truth: Truth, context: Context) -> int:
     """Until when events were there to be read: a full disk takes none, and an audit is read from its coordinator."""
-    told_ms = context.told_ms
-    gone = [each for each in truth.away if each.kind is not AwayKind.PAUSED and each.from_ms <= told_ms < each.until_ms]
+    reported_ms = context.reported_ms
+    gone = [
+        each for each in truth.away if each.kind is not AwayKind.PAUSED and each.from_ms <= reported_ms < each.until_ms
+    ]
     if gone:
-        told = [context.begin_ms + each for each in context.history.told_ms]
-        told_ms = max((line for line in told if line <= gone[0].from_ms), default=context.begin_ms)
+        told = [context.begin_ms + each for each in context.history.reported_ms]
+        reported_ms = max((line for line in told if line <= gone[0].from_ms), default=context.begin_ms)
     return min(
-        [told_ms, *(start for start, end in truth.full.all if start <= told_ms < end or _fails(truth, end, told_ms))]
+        [
+            reported_ms,
+            *(start for start, end in truth.full.all if start <= reported_ms < end or _fails(truth, end, reported_ms)),
+        ]
     )
 
 
-def _fails(truth: Truth, from_ms: int, told_ms: int) -> bool:
+def _fails(truth: Truth, from_ms: int, reported_ms: int) -> bool:
     """Whether a coordinator that could not write has not loaded its groups again since there is room."""
     answers = [
         answer
         for process in truth.processes
         for answer in process.answers
-        if max(from_ms, 0) <= answer.at_ms <= told_ms
+        if max(from_ms, 0) <= answer.at_ms <= reported_ms
     ]
     last = max(answers, key=lambda said: said.at_ms, default=None)
     return last is not None and last.error == "COORDINATOR_NOT_AVAILABLE"
 
 
-def context_of_group(history: History, begin_ms: int, told_ms: int) -> Context:
+def context_of_group(history: History, begin_ms: int, reported_ms: int) -> Context:
     """Of claims about the group beyond one generation."""
-    return Context(history, begin_ms, told_ms, -1, False, Outcome.UNKNOWN, begin_ms, begin_ms, None, None)
+    return Context(history, begin_ms, reported_ms, -1, False, Outcome.UNKNOWN, begin_ms, begin_ms, None, None)
 
 
 def context_of(
     history: History,
     begin_ms: int,
-    told_ms: int,
+    reported_ms: int,
     generation: Generation,
     before: Generation | None,
     told: tuple[Claim, ...],
@@ -87,12 +92,12 @@ def context_of(
     return Context(
         history,
         begin_ms,
-        told_ms,
+        reported_ms,
         generation.generation_id,
         generation.is_epoch,
         generation.outcome,
-        generation.started_ms or told_ms,
-        generation.disturbed_ms or generation.started_ms or told_ms,
+        generation.started_ms or reported_ms,
+        generation.disturbed_ms or generation.started_ms or reported_ms,
         generation.ended_ms,
         None if before is None else before.ended_ms,
         told,

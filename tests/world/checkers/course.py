@@ -38,8 +38,8 @@ def arrived(truth: Truth, member: MemberRef, api: str, from_ms: int, until_ms: i
 def took(claim: claims.Took, truth: Truth, context: Context) -> str | None:
     if context.ended_ms is None:
         return None
-    told_ms = claim.join_ms + claim.sync_ms
-    if abs(context.began_ms + told_ms - context.ended_ms) > NETWORK_MS:
+    reported_ms = claim.join_ms + claim.sync_ms
+    if abs(context.began_ms + reported_ms - context.ended_ms) > NETWORK_MS:
         return f"it took {context.ended_ms - context.began_ms} ms"
     stable = [state for state in truth.states if state.state == STABLE and state.at_ms == context.ended_ms]
     is_seen = bool(stable) and not truth.went_on_at(context.ended_ms)
@@ -131,7 +131,7 @@ def gave_up_late(claim: claims.GaveUpLate, truth: Truth, context: Context) -> st
     if process is None:
         return None
     named = {(topic, index) for topic, indexes in claim.partitions.items() for index in indexes}
-    until_ms = claim.gave_up_ms or context.told_ms
+    until_ms = claim.gave_up_ms or context.reported_ms
     removal = truth.removal(claim.member.member_id, until_ms + EXPIRY_MS)
     was_removed = removal is not None and abs(removal.until_ms - until_ms) <= EXPIRY_MS
     if claim.was_removed and not was_removed:

@@ -77,17 +77,17 @@ def emptied(claim: claims.Emptied, truth: Truth, context: Context) -> str | None
 
 def cut_short(claim: claims.CutShort, truth: Truth, context: Context) -> str | None:
     from_ms = context.began_ms - INSTANT_MS
-    starts = truth.starts(from_ms, context.told_ms + INSTANT_MS)
+    starts = truth.starts(from_ms, context.reported_ms + INSTANT_MS)
     return (
         None
-        if starts or truth.disk_failed_within(from_ms, context.told_ms)
+        if starts or truth.disk_failed_within(from_ms, context.reported_ms)
         else "the coordinator never loaded it again"
     )
 
 
 def in_progress(claim: claims.InProgress, truth: Truth, context: Context) -> str | None:
-    now = state_at(truth, context.told_ms)
-    if now is None or (now.state not in ONGOING and truth.was_away(now.at_ms, context.told_ms) == 0):
+    now = state_at(truth, context.reported_ms)
+    if now is None or (now.state not in ONGOING and truth.was_away(now.at_ms, context.reported_ms) == 0):
         return f"the group is {now.state if now else 'not there'}"
     until_ms = written_until(truth, context)
     for member in claim.waits_for:

@@ -121,7 +121,7 @@ def replaced(claim: claims.Replaced, truth: Truth, context: Context) -> str | No
             continue
         if came is gone:
             return f"{succession.came.member_id} is the same process as {succession.gone.member_id}"
-        if gone.lived_at(context.told_ms) and not gone.out.at(context.told_ms):
+        if gone.lived_at(context.reported_ms) and not gone.out.at(context.reported_ms):
             return f"{succession.gone.member_id} lives still"
     return None
 
@@ -153,14 +153,20 @@ def idle_members(claim: claims.IdleMembers, truth: Truth, context: Context) -> s
     for member in claim.members:
         for holding in truth.holdings:
             start, end = holding.span
-            if holding.member_id == member.member_id and start + NETWORK_MS < claim.from_ms and end > context.told_ms:
+            if (
+                holding.member_id == member.member_id
+                and start + NETWORK_MS < claim.from_ms
+                and end > context.reported_ms
+            ):
                 return f"{member.member_id} has {holding.partition[0]}-{holding.partition[2]}"
     return None
 
 
 def no_commits(claim: claims.NoCommits, truth: Truth, context: Context) -> str | None:
-    recent = [each for each, _, _, _ in truth.commits if context.told_ms - NO_COMMITS_MS < each <= context.told_ms]
-    return f"it committed {context.told_ms - recent[-1]} ms before" if recent else None
+    recent = [
+        each for each, _, _, _ in truth.commits if context.reported_ms - NO_COMMITS_MS < each <= context.reported_ms
+    ]
+    return f"it committed {context.reported_ms - recent[-1]} ms before" if recent else None
 
 
 def shared_instance_id(claim: claims.SharedInstanceId, truth: Truth, context: Context) -> str | None:
@@ -204,7 +210,7 @@ def cannot_join(claim: claims.CannotJoin, truth: Truth, context: Context) -> str
             for membership in memberships_of(truth, claim.client)
             if membership.from_ms <= refused_ms < membership.until_ms
         ]
-        if holders and max(holder.until_ms for holder in holders) < context.told_ms - INSTANT_MS:
+        if holders and max(holder.until_ms for holder in holders) < context.reported_ms - INSTANT_MS:
             return "who had its group.instance.id is gone"
     tried = any(
         arrival.fate is Fate.HANDLED and abs(arrival.at_ms - refused_ms) <= NETWORK_MS
@@ -232,8 +238,8 @@ def impossible(claim: Claim, truth: Truth, context: Context) -> str | None:
 
 def out_of_range(claim: claims.OutOfRange, truth: Truth, context: Context) -> str | None:
     for partition in claim.partitions:
-        topic_id, _ = truth.topic_at(partition.topic, context.told_ms)
-        end = truth.log_end_at((partition.topic, topic_id, partition.partition), context.told_ms)
+        topic_id, _ = truth.topic_at(partition.topic, context.reported_ms)
+        end = truth.log_end_at((partition.topic, topic_id, partition.partition), context.reported_ms)
         if end is not None and partition.committed_offset is not None and partition.committed_offset <= end:
             return f"{partition.topic}-{partition.partition} ends at {end}"
     return None
@@ -245,7 +251,7 @@ def unowned_partitions(claim: claims.UnownedPartitions, truth: Truth, context: C
             name, _, index = holding.partition
             start, end = holding.span
             is_it = (name, index) == (partition.topic, partition.partition)
-            if is_it and start + NETWORK_MS < context.told_ms < end - NETWORK_MS and truth.rightful(holding):
+            if is_it and start + NETWORK_MS < context.reported_ms < end - NETWORK_MS and truth.rightful(holding):
                 return f"{holding.member_id} has {name}-{index}"
     return None
 

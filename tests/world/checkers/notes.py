@@ -82,7 +82,8 @@ def group_gone(claim: claims.GroupGone, truth: Truth, context: Context) -> str |
     if not is_gone and not restarted and not truth.disk_failed_within(context.begin_ms, claim.at_ms):
         return "the group was there"
     by_administrator = any(
-        act.what == "delete group" and -INSTANT_MS <= claim.at_ms - act.at_ms <= context.told_ms for act in truth.acts
+        act.what == "delete group" and -INSTANT_MS <= claim.at_ms - act.at_ms <= context.reported_ms
+        for act in truth.acts
     )
     if claim.event.cause is Cause.ADMIN and not by_administrator:
         return "nobody deleted it"

@@ -86,7 +86,7 @@ def tell(report: dict[str, Any]) -> None:
     clients, claims = ", ".join(report["clients"]), sum(report["told"].values())
     print(f"seed {report['seed']}: {clients}; {report['generations']} generations, {claims} claims", flush=True)
     for each in report["false"]:
-        print(f"  {each['kind']} is false, generation {each['generation']}, {each['told_ms']} ms: {each['why']}")
+        print(f"  {each['kind']} is false, generation {each['generation']}, {each['reported_ms']} ms: {each['why']}")
     for each in report["strange"]:
         print(f"  {each}")
 

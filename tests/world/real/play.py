@@ -76,7 +76,7 @@ def played(script: Script, folder: Path) -> dict[str, object]:
             contradiction = check(claim, truth, context)
             if contradiction is not None:
                 kind = " ".join(kind_of(FalseClaim(context, contradiction))).strip()
-                about = {"generation": context.generation_id, "told_ms": context.told_ms - player.begin_ms}
+                about = {"generation": context.generation_id, "reported_ms": context.reported_ms - player.begin_ms}
                 false.append({"kind": kind, "why": contradiction.why, "claim": str(claim), **about})
     return {
         "seed": script.seed,

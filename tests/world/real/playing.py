@@ -94,7 +94,7 @@ class Player:
         for step in self.script.steps:
             kind = getattr(self, step.kind)
             self.at(self.begin_ms + step.at_ms, partial(kind, step.who, step.value))
-        for at_ms in self.script.told_ms:
+        for at_ms in self.script.reported_ms:
             self.at(self.begin_ms + at_ms, lambda: tell(self.scene.history(), now()))
         for at_ms in range(COMMIT_MS, UNTIL_MS, COMMIT_MS):
             self.at(self.begin_ms + at_ms, self.commit)

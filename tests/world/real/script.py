@@ -66,7 +66,7 @@ class Script(NamedTuple):
     consumers: tuple[RealConsumer, ...]
     partitions: int
     steps: tuple[Step, ...]
-    told_ms: tuple[int, ...]
+    reported_ms: tuple[int, ...]
 
 
 WEIGHTS: Final[dict[str, float]] = {

@@ -192,7 +192,7 @@ cdef class HeterogeneousGroup:
                 if not is_sorted:
                     levels = Levels(self.sorted_by_load, self.load, self.sort_by_load(topic))
                     is_sorted = True
-                member = levels.take_lowest()
+                member = levels.pop_lowest()
                 self.owner.data.as_ints[number] = member
                 self.load.data.as_ints[member] += 1
         return 0
@@ -205,15 +205,15 @@ cdef class HeterogeneousGroup:
             return 0
         self.list_own(topic, count)
         while not levels.are_even():
-            giver = levels.take_highest()
+            giver = levels.pop_highest()
             while giver != NOBODY and self.own_first.data.as_ints[giver] == self.own_end.data.as_ints[giver]:
                 levels.leave_aside()
-                giver = levels.take_highest()
+                giver = levels.pop_highest()
             if giver == NOBODY:
                 break
             self.own_end.data.as_ints[giver] -= 1
             number = <int>(self.numbers.data.as_longlongs[self.own_end.data.as_ints[giver]] & 0xFFFFFFFF)
-            taker = levels.take_lowest()
+            taker = levels.pop_lowest()
             if levels.are_even():
                 break
             self.owner.data.as_ints[number] = taker
@@ -296,7 +296,7 @@ cdef class Levels:
     cdef bint are_even(self) noexcept:
         return self.high_level - self.low_level <= 1
 
-    cdef int take_lowest(self) noexcept:
+    cdef int pop_lowest(self) noexcept:
         if self.low_next == self.low_end:
             self.low_level += 1
             while self.low_end < self.count and self.load[self.members[self.low_end]] == self.low_level:
@@ -305,7 +305,7 @@ cdef class Levels:
         self.low_next += 1
         return self.members[self.low_next - 1]
 
-    cdef int take_highest(self) noexcept:
+    cdef int pop_highest(self) noexcept:
         """NOBODY when all are left aside."""
         if self.high_next < self.high_first:
             if self.high_end == self.high_first and self.high_first > 0:
@@ -321,7 +321,7 @@ cdef class Levels:
         return self.members[self.high_next + 1]
 
     cdef void leave_aside(self) noexcept:
-        """Whom take_highest returned last has nothing to give: the last member of the range takes its place."""
+        """Whom pop_highest returned last has nothing to give: the last member of the range takes its place."""
         cdef int place = self.high_next + 1
         self.high_end -= 1
         self.members[place], self.members[self.high_end] = self.members[self.high_end], self.members[place]

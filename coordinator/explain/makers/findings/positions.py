@@ -16,7 +16,7 @@ from coordinator.explain.claims.findings import (
 )
 from coordinator.explain.folded_group import STABLE
 
-OPEN_TOLD_MS: Final = 10_000
+OPEN_REPORTED_MS: Final = 10_000
 """From this age on a transaction that consumers wait for makes a finding: most end within milliseconds."""
 
 
@@ -151,7 +151,7 @@ def waits_for_transaction(positions: Sequence[Position], now_ms: int) -> WaitsFo
 def _is_old(position: Position, now_ms: int) -> bool:
     """Whether the transaction has been open for long; what no coordinator knows ends by itself never."""
     found = position.transaction
-    return found is None or (found.started_ms is not None and now_ms - found.started_ms >= OPEN_TOLD_MS)
+    return found is None or (found.started_ms is not None and now_ms - found.started_ms >= OPEN_REPORTED_MS)
 
 
 def _waiting(position: Position) -> WaitingFor:

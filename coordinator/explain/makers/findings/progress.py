@@ -17,7 +17,7 @@ from coordinator.explain.folded_group import STABLE
 from coordinator.explain.history import GroupHistory
 from coordinator.explain.makers.findings.positions import Position, offsets_of
 
-STANDS_TOLD_MS: Final = 120_000
+STANDS_REPORTED_MS: Final = 120_000
 """From this time on an offset stands still: twice the longest of the usual times between commits, the minute of
 Kafka Connect (`offset.flush.interval.ms`). Kafka Streams commits every 30 s, other consumers every 5 s, or after a
 batch. `max.poll.interval.ms`, 5 min, would be sure of long batches, too, but late for who waits for the records.
@@ -89,7 +89,7 @@ def without_progress(
     `heard_since_ms`: while it was away, nobody could commit.
     """
     denied = tuple(denials)
-    may_stand = now_ms - heard_since_ms >= STANDS_TOLD_MS and any(
+    may_stand = now_ms - heard_since_ms >= STANDS_REPORTED_MS and any(
         _stands(partition, now_ms) for partition in group.partitions
     )
     if not denied and not group.missing_topics and not may_stand:
@@ -161,7 +161,7 @@ def _stands(position: Position, now_ms: int) -> bool:
     return (
         standing is not None
         and oldest_ms is not None
-        and now_ms - max(standing.since_ms, oldest_ms) >= STANDS_TOLD_MS
+        and now_ms - max(standing.since_ms, oldest_ms) >= STANDS_REPORTED_MS
         and (position.lag or 0) > 0
         and not position.waits_for_transaction
         and not position.deleted_unread

@@ -36,7 +36,7 @@ class Lately(NamedTuple):
     heard_since_ms: int = 0
 
 
-def told_lately(server: Server) -> Lately:
+def recent_server_events(server: Server) -> Lately:
     """What partition 0 tells; nothing of a server without audit, or one whose audit may not be read, or cannot be."""
     since_ms = time.time_ns() // 1_000_000 - WINDOW_MS
     try:

@@ -12,7 +12,7 @@ from coordinator.explain.protocols.table import PROTOCOLS
 from coordinator.explain.words import Clock, Names
 
 
-class Telling(msgspec.Struct, frozen=True):
+class Wording(msgspec.Struct, frozen=True):
     """Names of members, times of day, and the protocol of the group."""
 
     names: Names
@@ -21,11 +21,11 @@ class Telling(msgspec.Struct, frozen=True):
     """That of the group in the generation."""
 
 
-Sentences = Callable[[Sequence[Any], Telling], Iterator[str]]
+Sentences = Callable[[Sequence[Any], Wording], Iterator[str]]
 """From claims of one type, which follow each other, to sentences."""
 
 
-def told(claims: Iterable[Claim], sentences: Mapping[type[Claim], Sentences], telling: Telling) -> Iterator[str]:
+def told(claims: Iterable[Claim], sentences: Mapping[type[Claim], Sentences], wording: Wording) -> Iterator[str]:
     """The sentences of all these claims, in order; those of one type that follow each other are told together."""
     for kind, alike in groupby(claims, key=type):
-        yield from sentences[kind](list(alike), telling)
+        yield from sentences[kind](list(alike), wording)
