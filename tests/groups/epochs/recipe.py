@@ -23,7 +23,7 @@ RECIPE: Final[Mapping[str, Mapping[str, str]]] = {
         "from coordinator.explain.protocols.protocol import Protocol\n": (
             "from tests.groups.epochs.protocol import EPOCHS\n"
         ),
-        "for each in (CLASSIC, CONSUMER": ", EPOCHS",
+        "for protocol in (CLASSIC, CONSUMER": ", EPOCHS",
     },
 }
 """Module → what is in its source → what a new kind adds after it: an import, and its place in the table."""
