@@ -77,12 +77,12 @@ def verify(records: Iterable[tuple[int, Record]]) -> Verified:
 
 def _diagnosed(kept: list[tuple[int, Record]], at: int) -> Break:
     offset, record = kept[at]
-    wanted = _previous_of(record)
+    expected = _previous_of(record)
     before_offset, before = kept[at - 1]
-    if wanted is None:
+    if expected is None:
         return Break(offset, _name_of(record), "carries no hash, although the event before it does")
     for other_offset, other in kept:
-        if record_hash(other) == wanted:
+        if record_hash(other) == expected:
             return Break(offset, _name_of(record), f"was moved: it followed the event that is now at {other_offset}")
     follower = next((_name_of(other) for _, other in kept if _previous_of(other) == record_hash(before)), None)
     if follower is not None:

@@ -67,9 +67,9 @@ def _note_join(
     event: events.MemberJoined | events.MemberRejoined, group: ClassicGroup, state: GroupAuditState
 ) -> KnownMember:
     """Remember the JoinGroup of a member, and what it asks for."""
-    known = state.subscribe(event.member_id, group.protocol_type, event.protocols[0].metadata)
-    state.note_join(known, group.generation_id + 1, event.at_ms)
-    return known
+    existing = state.subscribe(event.member_id, group.protocol_type, event.protocols[0].metadata)
+    state.note_join(existing, group.generation_id + 1, event.at_ms)
+    return existing
 
 
 def _since_rebalance(event: GroupEvent, state: GroupAuditState, before: GroupState) -> int | None:
@@ -79,12 +79,12 @@ def _since_rebalance(event: GroupEvent, state: GroupAuditState, before: GroupSta
 def _removed(
     event: events.MemberRemoved, group: ClassicGroup, state: GroupAuditState, before: GroupState, world: World
 ) -> Fields:
-    known = state.members.pop(event.member_id)
-    member = known.member
+    existing = state.members.pop(event.member_id)
+    member = existing.member
     state.note_trigger(event.cause, member, event.reason, event.at_ms)
-    state.note_removal(known, event.last_heard_ms, before is PREPARING_REBALANCE)
+    state.note_removal(existing, event.last_heard_ms, before is PREPARING_REBALANCE)
     if before is COMPLETING_REBALANCE:
-        state.note_never_synced(known, group.generation_id)
+        state.note_never_synced(existing, group.generation_id)
     return {
         "member": member,
         "cause": event.cause,
@@ -125,9 +125,9 @@ def _replaced(
     member = group.members[event.new_member_id]
     old = state.members[event.old_member_id]
     state.replace_member(event.old_member_id, member)
-    known = state.subscribe(event.new_member_id, group.protocol_type, event.protocols[0].metadata)
+    existing = state.subscribe(event.new_member_id, group.protocol_type, event.protocols[0].metadata)
     if event.request_id is not None:
-        state.note_join(known, group.generation_id + 1, event.at_ms)
+        state.note_join(existing, group.generation_id + 1, event.at_ms)
         state.note_trigger(event.cause, member, event.reason, event.at_ms)
     return {
         "member": schema.MemberRef(
@@ -143,9 +143,9 @@ def _replaced(
         "old_client_host": old.member.client.client_host,
         "described_client_id": member.client_id,
         "described_client_host": member.client_host,
-        "subscribed_topics": known.topics,
+        "subscribed_topics": existing.topics,
         "old_subscribed_topics": old.topics,
-        "unnamed_topics": known.unnamed_topics + old.unnamed_topics,
+        "unnamed_topics": existing.unnamed_topics + old.unnamed_topics,
         "cause": event.cause,
         "old_last_heard_ms": event.old_last_heard_ms,
     }

@@ -36,15 +36,15 @@ def _joined(
 ) -> Fields:
     metadata = event.metadata
     state.remember_member(group.members[event.member_id], (), 0)
-    known = state.set_subscription(event.member_id, metadata.topics)
-    state.note_epoch_trigger(Cause.NEW_MEMBER, known.member, "", event.at_ms)
+    existing = state.set_subscription(event.member_id, metadata.topics)
+    state.note_epoch_trigger(Cause.NEW_MEMBER, existing.member, "", event.at_ms)
     return {
-        "member": known,
+        "member": existing,
         "session_timeout_ms": event.session_timeout_ms,
         "rebalance_timeout_ms": metadata.rebalance_timeout_ms,
         "protocols": _assignors(metadata),
-        "subscribed_topics": known.topics,
-        "unnamed_topics": known.unnamed_topics,
+        "subscribed_topics": existing.topics,
+        "unnamed_topics": existing.unnamed_topics,
         "reason": "",
         "join_ms": None,
         "protocol_type": CONSUMER_PROTOCOL_TYPE,
@@ -66,16 +66,16 @@ def _updated(
 ) -> Fields:
     metadata, had = event.metadata, event.before
     state.replace_member(event.member_id, group.members[event.member_id])
-    known = state.set_subscription(event.member_id, metadata.topics)
+    existing = state.set_subscription(event.member_id, metadata.topics)
     is_changed = (metadata.topics, metadata.pattern or "") != (had.topics, had.pattern or "")
     if is_changed:
-        state.note_epoch_trigger(Cause.METADATA_CHANGED, known.member, "", event.at_ms)
+        state.note_epoch_trigger(Cause.METADATA_CHANGED, existing.member, "", event.at_ms)
     return {
-        "member": known,
+        "member": existing,
         "metadata_changed": is_changed,
-        "subscribed_topics": known.topics,
+        "subscribed_topics": existing.topics,
         "reason": "",
-        "unnamed_topics": known.unnamed_topics,
+        "unnamed_topics": existing.unnamed_topics,
         "join_ms": None,
         "subscribed_pattern": metadata.pattern or "",
         "session_timeout_ms": None if metadata.classic is None else metadata.classic.session_timeout_ms,
@@ -95,18 +95,18 @@ def _replaced(
     is_same = event.returned == event.metadata
     state.replace_member(event.old_member_id, described if is_same else replace(described, metadata=event.returned))
     old_topics, old_unnamed = old.topics, old.unnamed_topics
-    known = state.set_subscription(event.member_id, event.returned.topics)
+    existing = state.set_subscription(event.member_id, event.returned.topics)
     return {
-        "member": known,
+        "member": existing,
         "old_member_id": event.old_member_id,
         "reason": "",
         "old_client_id": old.member.client_id,
         "old_client_host": old.member.client_host,
         "described_client_id": described.client_id,
         "described_client_host": described.client_host,
-        "subscribed_topics": known.topics,
+        "subscribed_topics": existing.topics,
         "old_subscribed_topics": old_topics,
-        "unnamed_topics": known.unnamed_topics + old_unnamed,
+        "unnamed_topics": existing.unnamed_topics + old_unnamed,
         "cause": Cause.STATIC_REPLACED,
         "old_last_heard_ms": event.old_last_heard_ms,
     }
@@ -115,11 +115,11 @@ def _replaced(
 def _removed(
     event: events.ConsumerMemberRemoved, group: ConsumerGroup, state: GroupAuditState, before: GroupState, world: World
 ) -> Fields:
-    known = state.remove_member(event.member_id, event.at_ms)
-    member = known.member
+    existing = state.remove_member(event.member_id, event.at_ms)
+    member = existing.member
     state.note_epoch_trigger(event.cause, member, event.reason, event.at_ms)
-    state.note_removal(known, event.last_heard_ms, False)
-    return _removal_fields(event, known)
+    state.note_removal(existing, event.last_heard_ms, False)
+    return _removal_fields(event, existing)
 
 
 def _removal_fields(event: events.ConsumerMemberRemoved, known: KnownMember) -> Fields:
@@ -148,9 +148,9 @@ def _reconciled(
     world: World,
 ) -> Fields:
     current, member_id, at_ms = event.current, event.member_id, event.at_ms
-    known = state.members[member_id]
+    existing = state.members[member_id]
     count, revoking_count = partition_count(current.assigned), partition_count(current.pending)
-    nameable = state.nameable_partitions + len(known.owned)
+    nameable = state.nameable_partitions + len(existing.owned)
     partitions = named_partitions(current.assigned if count <= nameable else NO_PARTITIONS, world.topic_name)
     is_few = revoking_count <= schema.PARTITIONS_NAMED_MAX
     revoking = named_partitions(current.pending if is_few else NO_PARTITIONS, world.topic_name)
@@ -158,7 +158,7 @@ def _reconciled(
     gained, lost, kept = state.reassign(member_id, partitions, unnamed, revoking, at_ms)
     is_waiting = current.state is MemberState.UNRELEASED_PARTITIONS
     return {
-        "member": known,
+        "member": existing,
         "partitions": by_topic(partitions),
         "gained": gained,
         "lost": lost,
@@ -281,10 +281,10 @@ def _downgraded(
 ) -> Fields:
     departed = []
     for removed in event.departed:
-        known = state.members[removed.member_id]
-        departed.append(schema.DepartedMember(at_ms=event.at_ms, **_removal_fields(removed, known)))
-        state.note_trigger(removed.cause, known.member, removed.reason, event.at_ms)
-        state.note_removal(known, removed.last_heard_ms, False)
+        existing = state.members[removed.member_id]
+        departed.append(schema.DepartedMember(at_ms=event.at_ms, **_removal_fields(removed, existing)))
+        state.note_trigger(removed.cause, existing.member, removed.reason, event.at_ms)
+        state.note_removal(existing, removed.last_heard_ms, False)
     state.members.clear()
     state.is_rebalancing = False
     consumer_epochs.forget_asked_target(state)

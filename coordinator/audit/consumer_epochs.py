@@ -57,8 +57,8 @@ def _rebalance_started(
 ) -> Fields:
     state.start_rebalance((), event.at_ms)
     state.is_rebalancing = True
-    known = state.members.get(event.member_id)
-    member = None if known is None else known.member
+    existing = state.members.get(event.member_id)
+    member = None if existing is None else existing.member
     triggers = state.begin_epoch(event.cause, member, event.reason, event.at_ms)
     trigger = triggers[0]
     if trigger.cause is not event.cause:

@@ -236,9 +236,9 @@ class LogFlusher:
 
     def _flush_again(self, log: PartitionLog) -> None:
         """The flush of a log has ended, or its suspension: begin the one that was wanted meanwhile."""
-        wanted = self._flushing.pop(log)
-        if wanted and not log.is_closed:
-            self._flush(log, only_rolled=all(wanted))
+        delay = self._flushing.pop(log)
+        if delay and not log.is_closed:
+            self._flush(log, only_rolled=all(delay))
         if log in self._suspensions and log not in self._flushing:
             self._suspend_waiting()
 

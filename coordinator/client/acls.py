@@ -15,7 +15,7 @@ from coordinator.security.acls.model import Acl
 CLIENT_ID: Final = "coordinator-acls"
 
 
-def list_acls(server: Server, wanted: AclFilter) -> list[Acl]:
+def list_acls(server: Server, acl_filter: AclFilter) -> list[Acl]:
     """The ACLs that a filter finds, by resource and principal.
 
     Raises:
@@ -24,13 +24,13 @@ def list_acls(server: Server, wanted: AclFilter) -> list[Acl]:
     with WireConnection(server, CLIENT_ID) as connection:
         response = connection.send_latest(
             DescribeAclsRequest(
-                resource_type_filter=wanted.resource_type,
-                resource_name_filter=wanted.resource_name,
-                pattern_type_filter=wanted.pattern_type,
-                principal_filter=wanted.principal,
-                host_filter=wanted.host,
-                operation=wanted.operation,
-                permission_type=wanted.permission_type,
+                resource_type_filter=acl_filter.resource_type,
+                resource_name_filter=acl_filter.resource_name,
+                pattern_type_filter=acl_filter.pattern_type,
+                principal_filter=acl_filter.principal,
+                host_filter=acl_filter.host,
+                operation=acl_filter.operation,
+                permission_type=acl_filter.permission_type,
             )
         )
     _check(response, "cannot list ACLs")
@@ -73,7 +73,7 @@ def add_acls(server: Server, acls: Sequence[Acl]) -> None:
         _check(result, "cannot create an ACL")
 
 
-def remove_acls(server: Server, wanted: Sequence[AclFilter]) -> list[Acl]:
+def remove_acls(server: Server, acl_filter: Sequence[AclFilter]) -> list[Acl]:
     """Delete what filters find, and return it.
 
     Raises:
@@ -89,7 +89,7 @@ def remove_acls(server: Server, wanted: Sequence[AclFilter]) -> list[Acl]:
             operation=filter_.operation,
             permission_type=filter_.permission_type,
         )
-        for filter_ in wanted
+        for filter_ in acl_filter
     ]
     with WireConnection(server, CLIENT_ID) as connection:
         response = connection.send_latest(DeleteAclsRequest(filters=filters))

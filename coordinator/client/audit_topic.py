@@ -41,7 +41,7 @@ PARTITION_BYTES: Final = 4 << 20
 FOLLOW_WAIT_MS: Final = 500
 
 NO_KEY: Final = b""
-"""What `wanted` is asked for a record without a key; and for one of the group without a name."""
+"""What `selects` is asked for a record without a key; and for one of the group without a name."""
 
 Headers = tuple[tuple[str, bytes | None], ...]
 
@@ -218,25 +218,25 @@ class AuditTopic:
         found.sort(key=lambda record: (record.time_ms, record.partition, record.offset))
         return found[-count:] if count else [], ends
 
-    def records(self, starts: Mapping[int, int], wanted: Callable[[bytes], bool]) -> Iterator[AuditRecord]:
+    def records(self, starts: Mapping[int, int], selects: Callable[[bytes], bool]) -> Iterator[AuditRecord]:
         """The records from these offsets on up to the present end of each partition, whose key is wanted."""
         ends = self.offsets(starts, LATEST)
         position = {partition: start for partition, start in starts.items() if start < ends[partition]}
         while position:
-            yield from self._fetched(position, wanted, 0)
+            yield from self._fetched(position, selects, 0)
             position = {partition: at for partition, at in position.items() if at < ends[partition]}
 
-    def follow(self, position: Offsets, wanted: Callable[[bytes], bool]) -> Iterator[AuditRecord]:
+    def follow(self, position: Offsets, selects: Callable[[bytes], bool]) -> Iterator[AuditRecord]:
         """The records that are appended from these offsets on; never ends. `position` is kept up to date."""
         while True:
-            yield from self._fetched(position, wanted, FOLLOW_WAIT_MS)
+            yield from self._fetched(position, selects, FOLLOW_WAIT_MS)
 
     def offsets(self, partitions: Iterable[int], timestamp: int) -> Offsets:
         """Partition → EARLIEST or LATEST offset."""
         found: Offsets = {}
         for leader, own in self._by_leader(partitions).items():
-            wanted = [ListOffsetsPartition(partition_index=partition, timestamp=timestamp) for partition in own]
-            request = ListOffsetsRequest(replica_id=-1, topics=[ListOffsetsTopic(name=self._name, partitions=wanted)])
+            selects = [ListOffsetsPartition(partition_index=partition, timestamp=timestamp) for partition in own]
+            request = ListOffsetsRequest(replica_id=-1, topics=[ListOffsetsTopic(name=self._name, partitions=selects)])
             for partition in self._connection(leader).send_latest(request).topics[0].partitions:
                 raise_for_error(
                     partition.error_code, f"cannot list the offsets of {self._name}-{partition.partition_index}"
@@ -285,7 +285,7 @@ class AuditTopic:
         position[index] = start
         return True
 
-    def _fetched(self, position: Offsets, wanted: Callable[[bytes], bool], wait_ms: int) -> Iterator[AuditRecord]:
+    def _fetched(self, position: Offsets, selects: Callable[[bytes], bool], wait_ms: int) -> Iterator[AuditRecord]:
         """One Fetch per leader; moves `position` past what it read."""
         for leader, own in self._by_leader(list(position)).items():
             request = FetchRequest(
@@ -316,17 +316,17 @@ class AuditTopic:
                     ):
                         continue
                     raise_for_error(partition.error_code, f"cannot fetch from {self._name}-{partition.partition_index}")
-                    yield from _parsed(partition.partition_index, partition.records or b"", position, wanted)
+                    yield from _parsed(partition.partition_index, partition.records or b"", position, selects)
 
 
-def _parsed(partition: int, data: bytes, position: Offsets, wanted: Callable[[bytes], bool]) -> Iterator[AuditRecord]:
+def _parsed(partition: int, data: bytes, position: Offsets, selects: Callable[[bytes], bool]) -> Iterator[AuditRecord]:
     """The records of complete batches from the position on. The last batch may be cut off."""
     start_at = position[partition]
     try:
         for header in batch_headers(data):
             _, records = parse_batch(data, header.position)
             for record in records:
-                if record.offset >= start_at and wanted(record.key or NO_KEY):
+                if record.offset >= start_at and selects(record.key or NO_KEY):
                     yield audit_record(partition, record.offset, record.key, record.value, record.headers)
             position[partition] = max(position[partition], header.next_offset)
     except CorruptBatch as problem:

@@ -238,9 +238,9 @@ def _first_record(connection: WireConnection, partition: Partition, offset: int)
 def _fetch(connection: WireConnection, partition: Partition, offset: int, bytes_max: int) -> tuple[int, memoryview]:
     """Error code and records."""
     topic, index = partition
-    wanted = FetchPartition(partition=index, fetch_offset=offset, partition_max_bytes=bytes_max)
+    requested = FetchPartition(partition=index, fetch_offset=offset, partition_max_bytes=bytes_max)
     request = FetchRequest(
-        max_wait_ms=0, min_bytes=0, max_bytes=bytes_max, topics=[FetchTopic(topic=topic, partitions=[wanted])]
+        max_wait_ms=0, min_bytes=0, max_bytes=bytes_max, topics=[FetchTopic(topic=topic, partitions=[requested])]
     )
     response = connection.send_latest(request, FETCH_VERSION_MAX)
     for of_topic in response.responses:

@@ -179,14 +179,14 @@ class DescribedGroups:
 
 
 def group_lags(
-    cluster: Cluster, groups_max: int, wanted: Callable[[ListedGroup], bool] = lambda group: True
+    cluster: Cluster, groups_max: int, selects: Callable[[ListedGroup], bool] = lambda group: True
 ) -> Iterator[DescribedGroups]:
     """Members and lag of the groups that are wanted, `GROUPS_AT_ONCE` at a time; the first `groups_max` of each broker.
 
     A group that cannot be described has no members here. The ages of records are not looked up.
     """
     for broker in cluster.brokers():
-        listed = sorted(filter(wanted, listed_groups(broker)), key=lambda group: group.group_id)
+        listed = sorted(filter(selects, listed_groups(broker)), key=lambda group: group.group_id)
         left_out = len(listed[groups_max:])
         for start in range(0, len(listed) - left_out, GROUPS_AT_ONCE):
             part = listed[start : min(start + GROUPS_AT_ONCE, groups_max)]

@@ -45,9 +45,9 @@ class _Strategy(abstract.AbstractPartitionAssignor):  # type: ignore[misc]  # ka
 
     def metadata(self, topics: Iterable[str]) -> bytes:
         """Return the encoded subscription. That of kafka-python lacks the generation and the rack."""
-        wanted = frozenset(topics)
-        owned = {name: numbers for name, numbers in self._owned.items() if name in wanted}
-        member = MemberSubscription("", wanted, None, owned, self._generation_id, self._rack_id)
+        subscribed = frozenset(topics)
+        owned = {name: numbers for name, numbers in self._owned.items() if name in subscribed}
+        member = MemberSubscription("", subscribed, None, owned, self._generation_id, self._rack_id)
         return encode_subscription(self.assignor, member)
 
     def on_assignment(self, assignment: Any, generation: int) -> None:
@@ -69,9 +69,11 @@ class _Strategy(abstract.AbstractPartitionAssignor):  # type: ignore[misc]  # ka
             decode_subscription(self.assignor, member.member_id, member.group_instance_id, member.metadata.encode())
             for member in members
         ]
-        wanted = frozenset[str]().union(*(subscription.topics for subscription in subscriptions))
+        subscribed = frozenset[str]().union(*(subscription.topics for subscription in subscriptions))
         topics = {
-            name: _topic(cluster, name, numbers) for name in wanted if (numbers := cluster.partitions_for_topic(name))
+            name: _topic(cluster, name, numbers)
+            for name in subscribed
+            if (numbers := cluster.partitions_for_topic(name))
         }
         assignment = self.assignor.assign(subscriptions, topics)
         return {member_id: encode_assignment(partitions) for member_id, partitions in assignment.items()}

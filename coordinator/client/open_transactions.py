@@ -30,13 +30,13 @@ class OpenTransaction:
         return None if self.started_ms is None else self.started_ms + self.timeout_ms
 
 
-def open_transactions(cluster: Cluster, wanted: Iterable[Partition]) -> dict[Partition, OpenTransaction]:
+def open_transactions(cluster: Cluster, requested: Iterable[Partition]) -> dict[Partition, OpenTransaction]:
     """The transaction that has been open for the longest time in each of these partitions, as far as one is known.
 
     Raises:
         ClientError: a broker cannot be reached or does not answer.
     """
-    partitions = set(wanted)
+    partitions = set(requested)
     found: dict[Partition, OpenTransaction] = {}
     if not partitions:
         return found

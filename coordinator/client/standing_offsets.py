@@ -76,10 +76,10 @@ class _Scan:
         if header.is_transactional:
             self._producers.add(header.producer_id)
         group = self.group_id.encode()
-        wanted = len(group).to_bytes(2, "big") + group
+        requested = len(group).to_bytes(2, "big") + group
         for record in records:
             key = record.key or b""
-            if not key.startswith(wanted, 2):
+            if not key.startswith(requested, 2):
                 continue
             if prefix_of(key) not in COMMIT_TYPES:
                 self.changed_ms = max(self.changed_ms or 0, record.timestamp_ms)

@@ -70,8 +70,8 @@ def of_member(lags: Lags, sampled: SampledGroup, member_id: str) -> Json | None:
 
 def of_partition(lags: Lags, sampled: SampledGroup, topic: str, partition: int) -> list[Point]:
     """The last hour of one partition of a group."""
-    wanted = [each for each in sampled.group.partitions if (each.topic, each.partition) == (topic, partition)]
-    return lags.of_partitions(sampled.group.group_id, wanted)
+    requested = [each for each in sampled.group.partitions if (each.topic, each.partition) == (topic, partition)]
+    return lags.of_partitions(sampled.group.group_id, requested)
 
 
 def _partitions(lags: Lags, sampled: SampledGroup, partitions: list[PartitionLag]) -> Json:

@@ -380,15 +380,15 @@ def _part(part: MemberPart, names: MemberNames) -> Json:
 
 
 def _member_now(history: GroupHistory, member_id: str, names: MemberNames) -> Json:
-    known = history.members[member_id]
+    existing = history.members[member_id]
     return {
-        "member": member_json(known.member, names),
-        "session_timeout_ms": known.session_timeout_ms,
-        "rebalance_timeout_ms": known.rebalance_timeout_ms,
-        "joined_ms": known.joined_ms,
-        "subscribed_topics": list(known.subscribed_topics),
-        "assignment": known.partitions,
-        "partitions": _count(known.partitions) + known.unnamed_partitions,
+        "member": member_json(existing.member, names),
+        "session_timeout_ms": existing.session_timeout_ms,
+        "rebalance_timeout_ms": existing.rebalance_timeout_ms,
+        "joined_ms": existing.joined_ms,
+        "subscribed_topics": list(existing.subscribed_topics),
+        "assignment": existing.partitions,
+        "partitions": _count(existing.partitions) + existing.unnamed_partitions,
     }
 
 

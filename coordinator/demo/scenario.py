@@ -288,9 +288,9 @@ def check_table(rows: Sequence[GenerationRow], expected: Sequence[Expected]) -> 
     Raises:
         ScenarioFailed: an entry is missing or different.
     """
-    for wanted in expected:
-        between = [row for row in rows if wanted.after < row["generation_id"] <= wanted.settled]
-        if (wanted.cause, wanted.caused_by) not in {(row["cause"], caused_by(row)) for row in between}:
-            raise ScenarioFailed(f"the table has no generation for {wanted}")
-        if [row["outcome"] for row in between if row["generation_id"] == wanted.settled] != ["stable"]:
-            raise ScenarioFailed(f"the table does not say that generation {wanted.settled} became stable")
+    for expected_step in expected:
+        between = [row for row in rows if expected_step.after < row["generation_id"] <= expected_step.settled]
+        if (expected_step.cause, expected_step.caused_by) not in {(row["cause"], caused_by(row)) for row in between}:
+            raise ScenarioFailed(f"the table has no generation for {expected_step}")
+        if [row["outcome"] for row in between if row["generation_id"] == expected_step.settled] != ["stable"]:
+            raise ScenarioFailed(f"the table does not say that generation {expected_step.settled} became stable")

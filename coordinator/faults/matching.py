@@ -51,11 +51,13 @@ class Matcher:
             return False
         return spec.leader is None or spec.leader is self._is_of_leader(request)
 
-    def _is_of(self, wanted: str, request: Any, context: OperationContext) -> bool:
+    def _is_of(self, pattern: str, request: Any, context: OperationContext) -> bool:
         """Whether a member of this id, client id or instance id sent the request, or is named in it."""
-        if wanted == context.client_id:
+        if pattern == context.client_id:
             return True
-        return any(wanted in member for member in members_of(request)) or wanted == self._instance_id_of_sender(request)
+        return any(pattern in member for member in members_of(request)) or pattern == self._instance_id_of_sender(
+            request
+        )
 
     def _instance_id_of_sender(self, request: Any) -> str | None:
         """A member of a consumer group says its instance id only when it joins (KIP-848)."""

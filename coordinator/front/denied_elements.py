@@ -120,9 +120,9 @@ def merged(answer: Answer) -> Answer:
     def merge(call: RequestContext, elements: list[Any], error: ErrorCode) -> list[Any]:
         topics: dict[Any, Any] = {}
         for topic in answer(call, elements, error):
-            known: Any = topics.setdefault(topic_key(None, topic), topic)
-            if known is not topic:
-                known.partitions.extend(topic.partitions)
+            existing: Any = topics.setdefault(topic_key(None, topic), topic)
+            if existing is not topic:
+                existing.partitions.extend(topic.partitions)
         return list(topics.values())
 
     return merge

@@ -28,14 +28,14 @@ UNBOUNDED: Final = 1 << 31
 def raise_limit() -> int:
     """Raise the soft limit on open files (RLIMIT_NOFILE) to the hard one, as far as possible; return what it is."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    for wanted in LIMITS_TRIED if hard == resource.RLIM_INFINITY else (hard,):
-        if soft == resource.RLIM_INFINITY or soft >= wanted:
+    for tried in LIMITS_TRIED if hard == resource.RLIM_INFINITY else (hard,):
+        if soft == resource.RLIM_INFINITY or soft >= tried:
             return soft
         try:
-            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+            resource.setrlimit(resource.RLIMIT_NOFILE, (tried, hard))
         except (ValueError, OSError):
             continue  # not allowed, or more than the system has: the next one, or the limit as it was
-        return wanted
+        return tried
     return soft
 
 

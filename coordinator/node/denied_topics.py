@@ -70,17 +70,19 @@ def _once_each(indexes: Iterable[tuple[Topic, int]]) -> Iterator[tuple[Topic, It
 
 
 def produced(call: RequestContext, elements: list[Any], error: ErrorCode) -> list[Any]:
-    wanted = (((element.name, element.topic_id), data.index) for element in elements for data in element.partition_data)
+    requested = (
+        ((element.name, element.topic_id), data.index) for element in elements for data in element.partition_data
+    )
     return [
         TopicProduceResponse(
             name=name, topic_id=topic_id, partition_responses=[rejected_produce(index, error) for index in indexes]
         )
-        for (name, topic_id), indexes in _once_each(wanted)
+        for (name, topic_id), indexes in _once_each(requested)
     ]
 
 
 def fetched(call: RequestContext, elements: list[Any], error: ErrorCode) -> list[Any]:
-    wanted = (
+    requested = (
         ((element.topic, element.topic_id), partition.partition)
         for element in elements
         for partition in element.partitions
@@ -89,12 +91,12 @@ def fetched(call: RequestContext, elements: list[Any], error: ErrorCode) -> list
         FetchableTopicResponse(
             topic=name, topic_id=topic_id, partitions=[failed_partition(index, error) for index in indexes]
         )
-        for (name, topic_id), indexes in _once_each(wanted)
+        for (name, topic_id), indexes in _once_each(requested)
     ]
 
 
 def records_deleted(call: RequestContext, elements: list[Any], error: ErrorCode) -> list[Any]:
-    wanted = (
+    requested = (
         ((topic.name, NO_TOPIC_ID), partition.partition_index) for topic in elements for partition in topic.partitions
     )
     return [
@@ -105,7 +107,7 @@ def records_deleted(call: RequestContext, elements: list[Any], error: ErrorCode)
                 for index in indexes
             ],
         )
-        for (name, _), indexes in _once_each(wanted)
+        for (name, _), indexes in _once_each(requested)
     ]
 
 

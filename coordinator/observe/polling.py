@@ -68,13 +68,13 @@ class GroupPoller:
     def __init__(
         self,
         server: Server,
-        wanted: Container[str] | None = None,
+        selected: Container[str] | None = None,
         *,
         now_ms: Callable[[], int] = wall_clock_ms,
         clock: Callable[[], float] = monotonic,
     ) -> None:
-        """`wanted` None: all groups."""
-        self._server, self._wanted, self._now_ms, self._clock = server, wanted, now_ms, clock
+        """`selected` None: all groups."""
+        self._server, self._selected, self._now_ms, self._clock = server, selected, now_ms, clock
         self._cluster: Cluster | None = None
         self._listed: dict[str, str] | None = None
         """The groups of the last whole poll, with their types; None: there was none."""
@@ -123,7 +123,7 @@ class GroupPoller:
                     raise
                 is_listed = False
                 continue
-            own = [key for key in listed if self._wanted is None or key.group_id in self._wanted]
+            own = [key for key in listed if self._selected is None or key.group_id in self._selected]
             room = max(0, GROUPS_MAX - len(found))
             left_out += max(0, len(own) - room)
             found.update((partition.group_id, partition.group_type) for partition in own)

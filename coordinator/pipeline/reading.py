@@ -103,6 +103,6 @@ def prepare_workers(spark: SparkSession) -> None:
     elif "PYSPARK_PYTHON" not in os.environ and str(context.master).startswith("local"):
         context.pythonExec = sys.executable
     code = str(Path(__file__).resolve().parents[2])
-    known = context.environment.get("PYTHONPATH", "")
-    if code not in known.split(os.pathsep):
-        context.environment["PYTHONPATH"] = os.pathsep.join(filter(None, (code, known)))
+    existing = context.environment.get("PYTHONPATH", "")
+    if code not in existing.split(os.pathsep):
+        context.environment["PYTHONPATH"] = os.pathsep.join(filter(None, (code, existing)))

@@ -34,11 +34,11 @@ def matcher(components: Sequence[Component], strict: bool) -> Callable[[QuotaEnt
     Raises:
         InvalidFilter: the components are not allowed.
     """
-    wanted = _by_type(components)
+    components_by_type = _by_type(components)
 
     def matches(entity: QuotaEntity) -> bool:
         names = dict(entity)
-        if strict and (names.keys() != wanted.keys() or not wanted):
+        if strict and (names.keys() != components_by_type.keys() or not components_by_type):
             return False
         return all(_has(names, component) for component in components)
 
@@ -53,12 +53,12 @@ def _has(names: Mapping[str, str | None], component: Component) -> bool:
 
 def _by_type(components: Sequence[Component]) -> dict[str, Component]:
     """Raises InvalidFilter."""
-    wanted: dict[str, Component] = {}
+    components_by_type: dict[str, Component] = {}
     for component in components:
         kind, match_type, match = component
         if not kind:
             raise InvalidFilter("Invalid empty entity type.")
-        if kind in wanted:
+        if kind in components_by_type:
             raise InvalidFilter(f"Entity type {kind} cannot appear more than once in the filter.")
         if kind not in ENTITY_TYPES:
             raise InvalidFilter(f"Unsupported entity type {kind}", ErrorCode.UNSUPPORTED_VERSION)
@@ -70,10 +70,10 @@ def _by_type(components: Sequence[Component]) -> dict[str, Component]:
         elif match is not None:
             name = "DEFAULT" if match_type == MATCH_DEFAULT else "SPECIFIED"
             raise InvalidFilter(f"Request specified MATCH_TYPE_{name}, but also specified a match string.")
-        wanted[kind] = component
-    if IP in wanted and (USER in wanted or CLIENT_ID in wanted):
+        components_by_type[kind] = component
+    if IP in components_by_type and (USER in components_by_type or CLIENT_ID in components_by_type):
         raise InvalidFilter(
             "Invalid entity filter component combination. IP filter component should not be used with user or clientId "
             "filter component."
         )
-    return wanted
+    return components_by_type

@@ -89,10 +89,10 @@ class Control:
             TestingError: there is no such topic or partition, or a record is too large.
         """
         require_whole("partition", partition)
-        known = self._storage.image.topics.get(topic)
-        if known is None:
+        existing = self._storage.image.topics.get(topic)
+        if existing is None:
             raise TestingError(f"there is no topic {plain(topic)}; create_topic() makes it")
-        chosen = [self._choose(topic, key, partition, known.partitions) for key, _ in records]
+        chosen = [self._choose(topic, key, partition, existing.partitions) for key, _ in records]
         offsets: dict[int, int] = {}
         for index in sorted(set(chosen)):
             own = [(key, value) for (key, value), each in zip(records, chosen, strict=True) if each == index]
@@ -174,10 +174,10 @@ class Control:
             return met
 
         def complaint() -> str:
-            wanted = [state or "", "" if members is None else counted(members, "member")]
-            wanted.append("" if generation is None else f"generation {generation}")
-            wanted.append("" if partitions is None else f"{counted(partitions, 'partition')} assigned")
-            what = ", ".join(filter(None, wanted)) or "anything"
+            expected = [state or "", "" if members is None else counted(members, "member")]
+            expected.append("" if generation is None else f"generation {generation}")
+            expected.append("" if partitions is None else f"{counted(partitions, 'partition')} assigned")
+            what = ", ".join(filter(None, expected)) or "anything"
             return f"waited {timeout:g} s for group {plain(group_id)} to have {what}; {self.group(group_id).in_words()}"
 
         await self._waiters.wait(is_met, timeout, complaint)

@@ -104,8 +104,8 @@ class TestingRoutes:
         return _json({"name": topic.name, "partitions": topic.partitions})
 
     async def produce(self, request: Request) -> Response:
-        wanted = await _body(request, NewRecords)
-        placed = requests.produce(wanted.topic, wanted.values, wanted.keys, wanted.partition)(self._control)
+        requested = await _body(request, NewRecords)
+        placed = requests.produce(requested.topic, requested.values, requested.keys, requested.partition)(self._control)
         return _json([{"partition": partition, "offset": offset} for partition, offset in placed])
 
     async def groups(self, request: Request) -> Response:
@@ -127,21 +127,21 @@ class TestingRoutes:
         return _json({"why": requests.story(asked.required("group"), asked.integer("generation"))(self._control)})
 
     async def assert_rebalances(self, request: Request) -> Response:
-        wanted = await _body(request, ExpectedRebalances)
-        expected = wanted.at_most, wanted.at_least, wanted.causes, wanted.after_generation
-        requests.rebalances(wanted.group, *expected)(self._control)
+        requested = await _body(request, ExpectedRebalances)
+        expected = requested.at_most, requested.at_least, requested.causes, requested.after_generation
+        requests.rebalances(requested.group, *expected)(self._control)
         return _json({})
 
     async def advance(self, request: Request) -> Response:
-        wanted = await _body(request, Advance)
-        self._control.advance(wanted.seconds, wanted.silent)
+        requested = await _body(request, Advance)
+        self._control.advance(requested.seconds, requested.silent)
         return _json({})
 
     async def restart(self, request: Request) -> Response:
         """The answer comes first, then the restart: /readyz tells when it is over."""
-        wanted = await _body(request, Restart)
+        requested = await _body(request, Restart)
         loop = asyncio.get_running_loop()
-        loop.call_soon(self._restart, wanted.clean)
+        loop.call_soon(self._restart, requested.clean)
         return _json({})
 
     def _restart(self, clean: bool) -> None:
@@ -176,8 +176,8 @@ class TestingRoutes:
         return _fault(self._control.faults.remove(request.path_params["id"]))
 
     async def release(self, request: Request) -> Response:
-        wanted = await _body(request, Release)
-        return _json({"released": self._control.faults.release(request.path_params["id"], wanted.count)})
+        requested = await _body(request, Release)
+        return _json({"released": self._control.faults.release(request.path_params["id"], requested.count)})
 
 
 class _Query:

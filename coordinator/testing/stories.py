@@ -46,13 +46,13 @@ def check_rebalances(
         AssertionError: too often, too seldom, or for another cause; the message tells why each generation began.
         TestingError: there is no such cause.
     """
-    wanted = None if causes is None else {_cause(cause) for cause in causes}
+    expected = None if causes is None else {_cause(cause) for cause in causes}
     began = [
         generation
         for generation in history.generations
         if generation.generation_id > after_generation and _began(generation)
     ]
-    problem = _problem(began, at_most, at_least, wanted)
+    problem = _problem(began, at_most, at_least, expected)
     if problem:
         told = [f"  {story_of(history, generation).headline}." for generation in began]
         raise AssertionError("\n".join([f"group {plain(history.group_id)} {problem}", *told]))

@@ -144,7 +144,7 @@ class TransactionCoordinator(CoordinatorRuntime[TransactionStateMachine]):
         """Add partitions to a transaction, or verify that they are in it."""
         self.ask(operations.ADD_PARTITIONS, request.transactional_id, request, reply)
 
-    def list_transactions(self, wanted: Filter, now_ms: int) -> Steps[list[Listed] | ErrorCode]:
+    def list_transactions(self, requested: Filter, now_ms: int) -> Steps[list[Listed] | ErrorCode]:
         """The transactions that a filter matches; an error as long as a partition of this node is not loaded."""
         found: list[Listed] = []
         for shard in self.shards:
@@ -152,7 +152,7 @@ class TransactionCoordinator(CoordinatorRuntime[TransactionStateMachine]):
                 continue
             if not shard.is_active:
                 return REFUSALS[shard.state]
-            found += yield from wanted.list(list(shard.machine.transactions.values()), now_ms)
+            found += yield from requested.list(list(shard.machine.transactions.values()), now_ms)
         return found
 
     def _drained(self, shard: TransactionShard, now_ms: int) -> None:

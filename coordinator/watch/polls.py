@@ -75,13 +75,13 @@ class GroupPolls:
         self,
         server: Server,
         every_seconds: float,
-        wanted: Container[str] | None = None,
+        selected: Container[str] | None = None,
         *,
         clock: Callable[[], float] = monotonic,
     ) -> None:
-        """`wanted` None: all groups."""
+        """`selected` None: all groups."""
         self._every, self._clock = every_seconds, clock
-        self._poller = GroupPoller(server, wanted, clock=clock)
+        self._poller = GroupPoller(server, selected, clock=clock)
         self._parts: deque[Polled | PollEnd] = deque()
         self._stopped = threading.Event()
         self._thread = threading.Thread(target=self._run, name="polls", daemon=True)

@@ -55,7 +55,7 @@ class WatchOptions(msgspec.Struct, frozen=True, kw_only=True):
     """How often groups are polled; 0: never."""
 
 
-class Wanted(Container[str]):
+class MatchingGroups(Container[str]):
     """The groups that patterns match."""
 
     def __init__(self, patterns: Sequence[str]) -> None:
@@ -159,10 +159,10 @@ class Session:
 
     def _go_on(self, sink: Sink, found: Found, count: int, ready: Callable[[], None]) -> None:
         options = self.options
-        wanted = Wanted(options.groups) if options.groups else None
-        records = self._records(count, wanted, found)
-        logs = Logs(options, wanted, found)
-        polls = GroupPolls(options.server, options.poll_seconds, wanted) if options.poll_seconds else None
+        matching = MatchingGroups(options.groups) if options.groups else None
+        records = self._records(count, matching, found)
+        logs = Logs(options, matching, found)
+        polls = GroupPolls(options.server, options.poll_seconds, matching) if options.poll_seconds else None
         try:
             if polls is not None:
                 polls.start()
@@ -186,11 +186,11 @@ class Session:
                 records[0].close()
 
     def _records(
-        self, count: int, wanted: Container[str] | None, found: Found
+        self, count: int, matching: Container[str] | None, found: Found
     ) -> tuple[OffsetsFollower, dict[int, int]] | None:
         """What follows the records, and from where; None: there is no right to read them."""
         try:
-            follower = OffsetsFollower(self.options.server, groups=wanted)
+            follower = OffsetsFollower(self.options.server, groups=matching)
             starts = follower.starts()
         except NoRight as problem:
             if not self._has_reported_right:
@@ -221,13 +221,13 @@ class Logs:
     def __init__(
         self,
         options: WatchOptions,
-        wanted: Container[str] | None,
+        matching: Container[str] | None,
         found: Found,
         *,
         clock: Callable[[], float] = monotonic,
     ) -> None:
         self._clock = clock
-        self._options, self._wanted = options, wanted
+        self._options, self._wanted = options, matching
         self._starts = _first_positions(found)
         self._followers: dict[str, LogFollower] = {}
 
@@ -240,13 +240,13 @@ class Logs:
                     yield self._follower(make, path)
 
     def _follower(self, make: type[LogFollower], path: Path) -> LogFollower:
-        wanted = self._wanted
+        matching = self._wanted
         found = self._followers[str(path)] = make(
             path,
             self._starts.get(str(path)),
             log_format=self._options.log_format,
             zone=self._options.zone,
-            is_wanted=(lambda _: True) if wanted is None else wanted.__contains__,
+            is_wanted=(lambda _: True) if matching is None else matching.__contains__,
             clock=self._clock,
         )
         return found

@@ -116,7 +116,7 @@ MUTANTS: Final = (
     Mutant(
         "an epoch before the first one ends at the end of the log",
         "_epoch_end",
-        "end_offset = log.log_end_offset if wanted.leader_epoch >= 0 else log.log_start_offset",
+        "end_offset = log.log_end_offset if requested.leader_epoch >= 0 else log.log_start_offset",
         "end_offset = log.log_end_offset",
     ),
 )

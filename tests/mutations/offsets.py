@@ -77,7 +77,7 @@ COMMIT_MUTANTS: Final = (
     Mutant(
         "an unknown partition that is named again is not answered",
         "_add_topics",
-        "known.partitions.extend(topic.partitions)",
+        "existing.partitions.extend(topic.partitions)",
         "pass",
     ),
     Mutant(
@@ -182,7 +182,7 @@ FETCH_AND_DELETE_MUTANTS: Final = (
     Mutant(
         "OffsetDelete names a topic twice though a partition is unknown",
         "_merge",
-        "known.partitions.extend(topic.partitions)",
+        "existing.partitions.extend(topic.partitions)",
         "unknown[str(topic)] = topic",
     ),
     Mutant(

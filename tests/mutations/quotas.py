@@ -113,8 +113,8 @@ RULE_MUTANTS: Final = (
     Mutant(
         "a strict filter finds entities with other types beside",
         "matcher",
-        "if strict and (names.keys() != wanted.keys() or not wanted):",
-        "if strict and not wanted:",
+        "if strict and (names.keys() != components_by_type.keys() or not components_by_type):",
+        "if strict and not components_by_type:",
     ),
 )
 

@@ -43,7 +43,7 @@ CERTIFICATE_MUTANTS: Final = (
     Mutant(
         "clients of any authority are trusted",
         "_verify_clients",
-        "context.verify_mode = VERIFY_MODES[wanted]",
+        "context.verify_mode = VERIFY_MODES[requested]",
         "context.verify_mode = ssl.CERT_NONE",
     ),
     Mutant(

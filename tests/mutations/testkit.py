@@ -14,7 +14,7 @@ MUTANTS: Final = (
     Mutant(
         "a fault of a member does not know its client id",
         "Matcher._is_of",
-        "if wanted == context.client_id:",
+        "if pattern == context.client_id:",
         "if False:",
     ),
     Mutant(
@@ -50,8 +50,8 @@ MUTANTS: Final = (
     Mutant(
         "a fault of a member knows only its member id",
         "Matcher._is_of",
-        "any(wanted in member for member in members_of(request))",
-        "any(wanted == member.member_id for member in members_of(request))",
+        "any(pattern in member for member in members_of(request))",
+        "any(pattern == member.member_id for member in members_of(request))",
     ),
     Mutant(
         "a fault of the followers takes the leader too",

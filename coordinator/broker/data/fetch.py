@@ -193,21 +193,21 @@ class FetchService:
         for topic, partitions in (yield from _once_each(request.topics)):
             name = self._name(topic, api_version)
             partition_responses = []
-            for wanted in partitions:
-                most_bytes = wanted.partition_max_bytes
+            for requested in partitions:
+                most_bytes = requested.partition_max_bytes
                 yield size_bytes + (left_bytes if most_bytes > left_bytes else most_bytes if most_bytes > 0 else 0)
-                log = None if name is None else self._partitions.locate(name, wanted.partition)
+                log = None if name is None else self._partitions.locate(name, requested.partition)
                 if is_committed and isinstance(log, PartitionLog) and log.last_stable_offset is None:
                     yield from self._read_transactions(log)
                     log = self._partitions.locate(log.topic, log.partition)
                 if isinstance(log, PartitionLog):
-                    data = self._read_one(log, wanted, left_bytes, size_bytes == 0, request.isolation_level)
+                    data = self._read_one(log, requested, left_bytes, size_bytes == 0, request.isolation_level)
                     if most_bytes > PART_BYTES and data.records:
-                        yield from self._read_on(log, wanted, data, left_bytes)
+                        yield from self._read_on(log, requested, data, left_bytes)
                 elif log in (ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.KAFKA_STORAGE_ERROR):
-                    data = failed_partition(wanted.partition, log)
+                    data = failed_partition(requested.partition, log)
                 else:
-                    data = _unknown_partition(name, wanted, was_delayed)
+                    data = _unknown_partition(name, requested, was_delayed)
                 taken = len(data.records or b"")
                 size_bytes, left_bytes = size_bytes + taken, max(left_bytes - taken, 0)
                 failed, asks_nothing = failed or data.error_code != ErrorCode.NONE, False
@@ -231,18 +231,18 @@ class FetchService:
         delayed = DelayedFetch(request, api_version, {}, respond, client_host)
         for topic, partitions in (yield from _once_each(request.topics)):
             name = self._name(topic, api_version)
-            for wanted in partitions:
-                log = None if name is None else self._partitions.locate(name, wanted.partition)
-                if not isinstance(log, PartitionLog) or self._epoch_error(wanted) is not ErrorCode.NONE:
+            for requested in partitions:
+                log = None if name is None else self._partitions.locate(name, requested.partition)
+                if not isinstance(log, PartitionLog) or self._epoch_error(requested) is not ErrorCode.NONE:
                     return None
-                if min(wanted.partition_max_bytes, request.max_bytes) < 0:
+                if min(requested.partition_max_bytes, request.max_bytes) < 0:
                     return None
                 try:
-                    skipped_bytes = log.appended_bytes - log.bytes_from(wanted.fetch_offset)
+                    skipped_bytes = log.appended_bytes - log.bytes_from(requested.fetch_offset)
                 except (OffsetOutOfRange, OSError, CorruptBatch):
                     return None
                 delayed.available[log] = Available(
-                    wanted.partition_max_bytes, skipped_bytes, request.isolation_level == READ_COMMITTED
+                    requested.partition_max_bytes, skipped_bytes, request.isolation_level == READ_COMMITTED
                 )
                 yield
         # Counted after the last step: an append that comes later is told to the listener.
@@ -250,21 +250,21 @@ class FetchService:
         return delayed if delayed.available else None
 
     def _read_one(
-        self, log: PartitionLog, wanted: FetchPartition, left_bytes: int, is_first: bool, isolation_level: int
+        self, log: PartitionLog, requested: FetchPartition, left_bytes: int, is_first: bool, isolation_level: int
     ) -> PartitionData:
         """Read the first batches of one partition, `PART_BYTES` at most.
 
         The first batch of a response is complete even above the limits (KIP-74).
         """
         current_epoch = self._image.leader_epoch
-        claimed = wanted.current_leader_epoch
-        if (claimed != current_epoch and claimed >= 0) or wanted.last_fetched_epoch > current_epoch:
-            error = self._epoch_error(wanted)
+        claimed = requested.current_leader_epoch
+        if (claimed != current_epoch and claimed >= 0) or requested.last_fetched_epoch > current_epoch:
+            error = self._epoch_error(requested)
             if error is not ErrorCode.NONE:
-                return failed_partition(wanted.partition, error, was_read=True)
-        max_bytes = min(wanted.partition_max_bytes, left_bytes)
+                return failed_partition(requested.partition, error, was_read=True)
+        max_bytes = min(requested.partition_max_bytes, left_bytes)
         if max_bytes < 0:
-            return failed_partition(wanted.partition, ErrorCode.UNKNOWN_SERVER_ERROR, was_read=True)
+            return failed_partition(requested.partition, ErrorCode.UNKNOWN_SERVER_ERROR, was_read=True)
         stable_offset = log.last_stable_offset
         is_committed = isolation_level == READ_COMMITTED
         aborted: list[AbortedTransaction] | None = [] if is_committed else None
@@ -275,20 +275,22 @@ class FetchService:
             if max_bytes > 0 or is_first:
                 before_offset = stable_offset if is_committed else None
                 read = log.view if max_bytes <= PART_BYTES else partial(read_part, log)
-                records = read(wanted.fetch_offset, max_bytes, at_least_one_batch=is_first, before_offset=before_offset)
+                records = read(
+                    requested.fetch_offset, max_bytes, at_least_one_batch=is_first, before_offset=before_offset
+                )
             if records and is_committed:
-                aborted = _aborted_transactions(log, wanted.fetch_offset, records)
+                aborted = _aborted_transactions(log, requested.fetch_offset, records)
         except OffsetOutOfRange:
-            return failed_partition(wanted.partition, ErrorCode.OFFSET_OUT_OF_RANGE, was_read=True)
+            return failed_partition(requested.partition, ErrorCode.OFFSET_OUT_OF_RANGE, was_read=True)
         except (OSError, CorruptBatch) as problem:
             # As on Kafka: its clients report CORRUPT_MESSAGE to the application, and retry KAFKA_STORAGE_ERROR.
             is_corrupt = isinstance(problem, CorruptBatch)
             if not isinstance(problem, DamagedOffsets):
                 self._partitions.cannot_read(log, problem)
             error = ErrorCode.CORRUPT_MESSAGE if is_corrupt else ErrorCode.KAFKA_STORAGE_ERROR
-            return failed_partition(wanted.partition, error, was_read=True)
+            return failed_partition(requested.partition, error, was_read=True)
         return PartitionData(
-            partition_index=wanted.partition,
+            partition_index=requested.partition,
             high_watermark=log.high_watermark,
             # Who reads uncommitted records does not use it: the log is not read for it.
             last_stable_offset=log.high_watermark if stable_offset is None else stable_offset,
@@ -297,25 +299,27 @@ class FetchService:
             records=records,
         )
 
-    def _read_on(self, log: PartitionLog, wanted: FetchPartition, data: PartitionData, left_bytes: int) -> Steps[None]:
+    def _read_on(
+        self, log: PartitionLog, requested: FetchPartition, data: PartitionData, left_bytes: int
+    ) -> Steps[None]:
         """Add to the first batches of a partition the others that were asked for."""
         assert data.records is not None
         is_committed = data.aborted_transactions is not None
         data.records = yield from read_on(
             log,
             data.records,
-            min(wanted.partition_max_bytes, left_bytes),
+            min(requested.partition_max_bytes, left_bytes),
             data.last_stable_offset if is_committed else data.high_watermark,
             lambda: self._partitions.locate(log.topic, log.partition) is log,
         )
         if is_committed:
-            data.aborted_transactions = _aborted_transactions(log, wanted.fetch_offset, data.records)
+            data.aborted_transactions = _aborted_transactions(log, requested.fetch_offset, data.records)
 
-    def _epoch_error(self, wanted: FetchPartition) -> ErrorCode:
+    def _epoch_error(self, requested: FetchPartition) -> ErrorCode:
         """The error for the leader epochs of a partition. Fetch alone ignores all negative ones, as on Kafka."""
-        claimed, current = wanted.current_leader_epoch, self._image.leader_epoch
+        claimed, current = requested.current_leader_epoch, self._image.leader_epoch
         error = ErrorCode.NONE if claimed == current or claimed < 0 else epoch_error(claimed, current)
-        if error is ErrorCode.NONE and wanted.last_fetched_epoch > current:
+        if error is ErrorCode.NONE and requested.last_fetched_epoch > current:
             # The record before the position has an epoch that does not exist (KIP-595).
             return ErrorCode.OFFSET_OUT_OF_RANGE
         return error
@@ -323,8 +327,8 @@ class FetchService:
     def _name(self, topic: FetchTopic, api_version: int) -> str | None:
         if api_version < TOPIC_ID_VERSION:
             return topic.topic
-        known = self._image.topics_by_id.get(topic.topic_id)
-        return None if known is None else known.name
+        existing = self._image.topics_by_id.get(topic.topic_id)
+        return None if existing is None else existing.name
 
 
 def _aborted_transactions(log: PartitionLog, offset: int, records: bytes | memoryview) -> list[AbortedTransaction]:
@@ -338,7 +342,7 @@ def _aborted_transactions(log: PartitionLog, offset: int, records: bytes | memor
     ]
 
 
-def _unknown_partition(name: str | None, wanted: FetchPartition, was_delayed: bool) -> PartitionData:
+def _unknown_partition(name: str | None, requested: FetchPartition, was_delayed: bool) -> PartitionData:
     """Return the response for a partition without a log; `name` is None if no topic has the id.
 
     A fetch is delayed only if all its topics exist, so a topic that is unknown afterwards was deleted. Kafka then
@@ -346,7 +350,7 @@ def _unknown_partition(name: str | None, wanted: FetchPartition, was_delayed: bo
     """
     is_unknown_id = name is None and not was_delayed
     error = ErrorCode.UNKNOWN_TOPIC_ID if is_unknown_id else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-    return failed_partition(wanted.partition, error, was_read=was_delayed)
+    return failed_partition(requested.partition, error, was_read=was_delayed)
 
 
 def _once_each(topics: list[FetchTopic]) -> Steps[Iterable[tuple[FetchTopic, Iterable[FetchPartition]]]]:

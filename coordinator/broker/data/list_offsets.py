@@ -59,14 +59,14 @@ def list_offsets(
     """
     by_topic: dict[str, dict[int, ListOffsetsPartitionResponse]] = {}
     for topic in request.topics:
-        for wanted in topic.partitions:
-            responses, index = by_topic.setdefault(topic.name, {}), wanted.partition_index
+        for requested in topic.partitions:
+            responses, index = by_topic.setdefault(topic.name, {}), requested.partition_index
             if index in responses:
                 responses[index] = rejected_partition(index, ErrorCode.INVALID_REQUEST)
             else:
                 is_committed = request.isolation_level == READ_COMMITTED
                 log = yield from _located(partitions, topic.name, index, load if is_committed else None)
-                answer = yield from _list_one(partitions, log, wanted, api_version, is_committed)
+                answer = yield from _list_one(partitions, log, requested, api_version, is_committed)
                 responses[index] = answer
                 if answer.offset >= 0:
                     answer.leader_epoch = partitions.leader_epoch
@@ -100,35 +100,35 @@ def _located(partitions: Partitions, topic: str, index: int, load: Load | None) 
 def _list_one(
     partitions: Partitions,
     log: PartitionLog | ErrorCode,
-    wanted: ListOffsetsPartition,
+    requested: ListOffsetsPartition,
     api_version: int,
     is_committed: bool,
 ) -> Steps[ListOffsetsPartitionResponse]:
     if isinstance(log, ErrorCode):
-        return rejected_partition(wanted.partition_index, log)
-    if wanted.timestamp < 0 and api_version < FIRST_VERSION_OF.get(wanted.timestamp, api_version + 1):
-        return rejected_partition(wanted.partition_index, ErrorCode.UNSUPPORTED_VERSION)
-    error = epoch_error(wanted.current_leader_epoch, partitions.leader_epoch)
+        return rejected_partition(requested.partition_index, log)
+    if requested.timestamp < 0 and api_version < FIRST_VERSION_OF.get(requested.timestamp, api_version + 1):
+        return rejected_partition(requested.partition_index, ErrorCode.UNSUPPORTED_VERSION)
+    error = epoch_error(requested.current_leader_epoch, partitions.leader_epoch)
     if error is not ErrorCode.NONE:
-        return rejected_partition(wanted.partition_index, error)
+        return rejected_partition(requested.partition_index, error)
     try:
         end_offset = log.last_stable_offset if is_committed else None
         if end_offset is None:
             end_offset = log.high_watermark
-        offset, timestamp_ms = yield from _find(log, wanted.timestamp, end_offset)
+        offset, timestamp_ms = yield from _find(log, requested.timestamp, end_offset)
     except (OSError, MalformedMessage) as problem:
         if not isinstance(problem, DamagedOffsets):
             partitions.cannot_read(log, problem)
         is_corrupt = isinstance(problem, MalformedMessage)
         error = ErrorCode.CORRUPT_MESSAGE if is_corrupt else ErrorCode.KAFKA_STORAGE_ERROR
-        return rejected_partition(wanted.partition_index, error)
+        return rejected_partition(requested.partition_index, error)
     response = ListOffsetsPartitionResponse(
-        partition_index=wanted.partition_index,
+        partition_index=requested.partition_index,
         timestamp=timestamp_ms,
         offset=offset,
     )
     if api_version == 0 and offset >= 0:
-        response.old_style_offsets = [offset][: wanted.max_num_offsets]
+        response.old_style_offsets = [offset][: requested.max_num_offsets]
     return response
 
 

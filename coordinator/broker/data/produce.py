@@ -146,8 +146,8 @@ class ProduceService:
                     answers.append(rejected_partition(data.index, error, NEEDS_TRANSACTIONAL_ID))
                     yield None
                     continue
-                known = None if name is None else verified.get((name, data.index))
-                answer = self._produce_one(request.acks, api_version, name, data, known, now_ms, client_host)
+                existing = None if name is None else verified.get((name, data.index))
+                answer = self._produce_one(request.acks, api_version, name, data, existing, now_ms, client_host)
                 recompressed = None
                 while not isinstance(answer, PartitionProduceResponse):
                     assert name is not None
@@ -157,7 +157,7 @@ class ProduceService:
                     else:
                         answer = yield from self._load_producers(name, data.index, now_ms)
                     answer = answer or self._produce_one(
-                        request.acks, api_version, name, data, known, now_ms, client_host, recompressed
+                        request.acks, api_version, name, data, existing, now_ms, client_host, recompressed
                     )
                 answers.append(answer)
                 yield None
@@ -202,8 +202,8 @@ class ProduceService:
     def _name(self, topic: TopicProduceData, api_version: int) -> str | None:
         if api_version < TOPIC_ID_VERSION:
             return topic.name
-        known = self._image.topics_by_id.get(topic.topic_id)
-        return None if known is None else known.name
+        existing = self._image.topics_by_id.get(topic.topic_id)
+        return None if existing is None else existing.name
 
     def _produce_one(
         self,

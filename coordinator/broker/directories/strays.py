@@ -14,8 +14,8 @@ def set_aside_if_stray(image: MetadataImage, directory: LogDirectory, topic: str
     Raises:
         OSError: the directory cannot be renamed.
     """
-    known = image.topics.get(topic) if image.has_partition(topic, partition) else None
-    if known is not None and directory.belongs_to(topic, partition, known.topic_id):
+    existing = image.topics.get(topic) if image.has_partition(topic, partition) else None
+    if existing is not None and directory.belongs_to(topic, partition, existing.topic_id):
         return False
     aside = directory.set_aside(topic, partition)
     logger.warning("set aside a partition that no topic has; delete it if it is not needed", path=str(aside))

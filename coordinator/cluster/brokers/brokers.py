@@ -111,9 +111,9 @@ class Brokers:
         raise problem
 
     async def _connected(self, key: ConnectionKey, address: str) -> BrokerConnection:
-        known = self._connections.get(key)
-        if known is not None and known.is_open and known.broker == address:
-            return known
+        existing = self._connections.get(key)
+        if existing is not None and existing.is_open and existing.broker == address:
+            return existing
         task = self._connecting.get(key)
         if task is None:
             task = self._connecting[key] = asyncio.create_task(self._connect(key, address))

@@ -142,12 +142,12 @@ class ClusterTopics:
         return None
 
     def _of(self, name: str) -> DescribedTopic:
-        known = self._known.get(name)
-        if known is None:
+        existing = self._known.get(name)
+        if existing is None:
             self._want(name)
             return UNKNOWN
         self._known.move_to_end(name)
-        return known
+        return existing
 
     async def _run(self) -> None:
         loop = asyncio.get_running_loop()

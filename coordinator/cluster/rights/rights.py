@@ -68,14 +68,14 @@ class CachedRights:
         self._expiry: asyncio.TimerHandle | None = None
 
     def learn(self, principal: Principal, rights: Mapping[Permission, bool]) -> None:
-        known = self._known.setdefault(principal, {})
-        before, names_bytes = len(known), 0
+        existing = self._known.setdefault(principal, {})
+        before, names_bytes = len(existing), 0
         for (operation, resource_type, name), is_allowed in rights.items():
             question = question_of(operation, resource_type), name
-            if question not in known:
+            if question not in existing:
                 names_bytes += len(name)
-            known[question] = is_allowed
-        self._decisions += len(known) - before
+            existing[question] = is_allowed
+        self._decisions += len(existing) - before
         self._names_bytes += names_bytes
         self._bytes[principal] = self._bytes.get(principal, 0) + names_bytes
         while self._decisions > DECISIONS_MAX or self._names_bytes > DECISIONS_BYTES_MAX:

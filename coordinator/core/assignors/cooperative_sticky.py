@@ -14,13 +14,13 @@ from coordinator.core.assignors.sticky import assign_sticky, subscriptions_are_e
 def assign(members: Sequence[MemberSubscription], topics: Mapping[str, Topic]) -> Assignment:
     """Assign as Kafka's CooperativeStickyAssignor: no member gets a partition that another one may still own."""
     claims = resolve_claims(members, topics)
-    wanted = _owners(assign_sticky(members, topics, claims))
+    target = _owners(assign_sticky(members, topics, claims))
     given = {
         partition: member_id
-        for partition, member_id in wanted.items()
+        for partition, member_id in target.items()
         if partition not in claims.contested and claims.owner.get(partition, member_id) == member_id
     }
-    if len(given) < len(wanted) and not subscriptions_are_equal(members):
+    if len(given) < len(target) and not subscriptions_are_equal(members):
         given = _without_afterthoughts(members, topics, given)
     taken: dict[str, list[Partition]] = {member.member_id: [] for member in members}
     for partition, member_id in given.items():

@@ -176,8 +176,8 @@ class _Search:
     def _cheapest_instead_of(self, partition: Partition, member_id: str) -> Partition:
         """The partition to move: one that comes home with it, otherwise one not at home, otherwise `partition`."""
         home = self._claims.owner
-        wanted = self._loads.subscriptions[member_id]
-        candidates = [tp for tp in self.taken[self._owner[partition]] if tp[0] in wanted]
+        subscription = self._loads.subscriptions[member_id]
+        candidates = [tp for tp in self.taken[self._owner[partition]] if tp[0] in subscription]
         for candidate in candidates:
             if home.get(candidate) == member_id:
                 return candidate

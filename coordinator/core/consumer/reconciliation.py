@@ -73,16 +73,16 @@ def _next(current: CurrentAssignment, asked: Reconciliation) -> CurrentAssignmen
     kept: dict[bytes, dict[int, int]] = {}
     revoked: dict[bytes, dict[int, int]] = {}
     for topic_id, partitions in current.assigned.items():
-        wanted = asked.target.get(topic_id, ()) if topic_id in asked.subscribed else ()
-        _split(topic_id, partitions, frozenset(wanted), kept, revoked)
+        target_partitions = asked.target.get(topic_id, ()) if topic_id in asked.subscribed else ()
+        _split(topic_id, partitions, frozenset(target_partitions), kept, revoked)
     if revoked and asked.still_owns(revoked):
         return CurrentAssignment(current.epoch, current.epoch, MemberState.UNREVOKED_PARTITIONS, kept, revoked)
     has_unreleased = False
-    for topic_id, wanted in asked.target.items():
+    for topic_id, target_partitions in asked.target.items():
         if topic_id not in asked.subscribed:
             continue
         of_topic = kept.get(topic_id)
-        missing = [index for index in wanted if index not in of_topic] if of_topic else wanted
+        missing = [index for index in target_partitions if index not in of_topic] if of_topic else target_partitions
         if not missing:
             continue
         own_pending, owners = current.pending.get(topic_id, NO_PENDING), asked.owners.get(topic_id, NO_OWNERS)
@@ -99,16 +99,16 @@ def _next(current: CurrentAssignment, asked: Reconciliation) -> CurrentAssignmen
 def _split(
     topic_id: bytes,
     partitions: dict[int, int] | Any,
-    wanted: frozenset[int],
+    target_partitions: frozenset[int],
     kept: dict[bytes, dict[int, int]],
     revoked: dict[bytes, dict[int, int]],
 ) -> None:
     """Divide the assigned partitions of a topic into those that the member keeps and those that it gives up."""
-    if wanted.issuperset(partitions):
+    if target_partitions.issuperset(partitions):
         kept[topic_id] = partitions
         return
-    keeps = {index: epoch for index, epoch in partitions.items() if index in wanted}
+    keeps = {index: epoch for index, epoch in partitions.items() if index in target_partitions}
     if keeps:
         kept[topic_id] = keeps
     if len(keeps) < len(partitions):
-        revoked[topic_id] = {index: epoch for index, epoch in partitions.items() if index not in wanted}
+        revoked[topic_id] = {index: epoch for index, epoch in partitions.items() if index not in target_partitions}

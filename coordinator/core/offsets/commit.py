@@ -154,9 +154,10 @@ def _reset(
     """What a commit to a group without members replaces: an administrator resets its offsets."""
     partitions: dict[str, list[list[int]]] = {}
     for topic, offsets in accepted.items():
-        known = group.offsets.by_topic.get(topic, {})
+        existing = group.offsets.by_topic.get(topic, {})
         partitions[topic] = [
-            [index, known[index].offset if index in known else -1, offset.offset] for index, offset in offsets.items()
+            [index, existing[index].offset if index in existing else -1, offset.offset]
+            for index, offset in offsets.items()
         ]
     return OffsetsReset(
         group_id=group.group_id, at_ms=context.wall_ms, requested_by=context.requester, partitions=partitions
@@ -172,11 +173,11 @@ def _moved_back(
     """
     partitions: dict[str, list[list[int]]] = {}
     for topic, offsets in accepted.items():
-        known = group.offsets.by_topic.get(topic, {})
+        existing = group.offsets.by_topic.get(topic, {})
         back = [
-            [index, known[index].offset, offset.offset]
+            [index, existing[index].offset, offset.offset]
             for index, offset in offsets.items()
-            if index in known and offset.offset < known[index].offset
+            if index in existing and offset.offset < existing[index].offset
         ]
         if back:
             partitions[topic] = back
@@ -237,9 +238,9 @@ def _add_topics(
 ) -> None:
     """A topic is in a response once, by its name or, if its id is unknown, by the id."""
     for topic in topics:
-        known = responses.setdefault((topic.name, topic.topic_id), topic)
-        if known is not topic:
-            known.partitions.extend(topic.partitions)
+        existing = responses.setdefault((topic.name, topic.topic_id), topic)
+        if existing is not topic:
+            existing.partitions.extend(topic.partitions)
 
 
 def _with_rejected(response: OffsetCommitResponse, rejected: list[OffsetCommitResponseTopic]) -> OffsetCommitResponse:

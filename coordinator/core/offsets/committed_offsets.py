@@ -51,11 +51,11 @@ class CommittedOffsets(msgspec.Struct):
 
     def put(self, topic: str, offsets: Mapping[int, CommittedOffset]) -> None:
         """Set committed offsets. They replace offsets of the same partitions that transactions have pending."""
-        known = self.by_topic.get(topic)
-        if known is None:
+        existing = self.by_topic.get(topic)
+        if existing is None:
             self.by_topic[intern(topic)] = dict(offsets)  # one name for all groups: each request has its own
         else:
-            known.update(offsets)
+            existing.update(offsets)
         if self.pending is not None:
             self.pending.supersede(topic, offsets)
 

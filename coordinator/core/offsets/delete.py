@@ -62,9 +62,9 @@ def _merge(
     if not unknown:
         return answered
     for topic in answered:
-        known = unknown.setdefault(topic.name, topic)
-        if known is not topic:
-            known.partitions.extend(topic.partitions)
+        existing = unknown.setdefault(topic.name, topic)
+        if existing is not topic:
+            existing.partitions.extend(topic.partitions)
     return list(unknown.values())
 
 

@@ -125,8 +125,8 @@ class PendingOffsets:  # noqa: PLW1641 - it changes
         of_producer = self.by_producer.get(producer_id, OffsetsOfTransaction()).by_topic
         count = self.count
         for topic, offsets in committed.items():
-            known = of_producer.get(topic)
-            count += len(offsets) if known is None else len(offsets.keys() - known.offsets.keys())
+            existing = of_producer.get(topic)
+            count += len(offsets) if existing is None else len(offsets.keys() - existing.offsets.keys())
         return count
 
     def in_order(self) -> Iterator[tuple[tuple[int, tuple[str, int]], CommittedOffset | None]]:

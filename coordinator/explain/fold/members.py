@@ -97,34 +97,34 @@ def apply_removal(
     history: FoldedGroup, event: schema.MemberRemoved | schema.DepartedMember, at_ms: int, seq: int
 ) -> None:
     """A member is gone, by an event of its own or by that which changed the type of its group."""
-    known = history.members.pop(event.member.member_id, None)
+    existing = history.members.pop(event.member.member_id, None)
     removal = Removal(
         event.member,
         event.cause,
         event.reason,
         at_ms,
-        event.session_timeout_ms or (known.session_timeout_ms if known else None),
-        _timeout_ms(history, known, event.cause),
+        event.session_timeout_ms or (existing.session_timeout_ms if existing else None),
+        _timeout_ms(history, existing, event.cause),
         event.last_heard_ms,
         # Of a group of another Kafka only the first join of a member is seen.
-        event.last_joined_ms or (known.joined_ms if known and not history.is_observed else None),
+        event.last_joined_ms or (existing.joined_ms if existing and not history.is_observed else None),
         event.last_committed_ms,
         event.requested_by,
         event.connection_open,
         event.connection_closed_ms,
         event.coordinator_paused_ms,
         event.connection_closed_in_pause_ms,
-        known is not None and known.is_revoking,
-        known is not None and (known.was_loaded or _is_forgotten(event.member, known.member)),
+        existing is not None and existing.is_revoking,
+        existing is not None and (existing.was_loaded or _is_forgotten(event.member, existing.member)),
         seq,
         event.connection_muted_ms,
         event.denied,
         history.group_type in OF_EPOCHS,
-        None if known is None else sum(map(len, known.partitions.values())) + known.unnamed_partitions,
+        None if existing is None else sum(map(len, existing.partitions.values())) + existing.unnamed_partitions,
         history.loaded_ms,
         event.connection_closed_in_pause_ms is not None and _is_back(history, event),
         event.rejected,
-        None if known is None else known.left_ms,
+        None if existing is None else existing.left_ms,
         _answered_ms(history, event.member.member_id),
     )
     history.owners.gave_up(

@@ -42,8 +42,8 @@ def advice_claims(context: Context, claims: Sequence[Claim]) -> list[Advice]:
     found: dict[object, Advice] = {}
     for advice in _all(context, claims):
         like = msgspec.structs.replace(advice, because=(), member=None)
-        known = found.get(like)
-        found[like] = advice if known is None else _together(known, advice)
+        existing = found.get(like)
+        found[like] = advice if existing is None else _together(existing, advice)
     in_order = sorted(found.values(), key=lambda advice: _ORDER[advice.kind])
     return in_order[:ADVICE_MAX]
 

@@ -278,15 +278,15 @@ class FutureLog:
 
     def _copy_snapshots(self, log_folder: Path) -> None:
         try:
-            wanted = set(producer_snapshot.stored_offsets(self._fs, log_folder))
+            stored = set(producer_snapshot.stored_offsets(self._fs, log_folder))
         except OSError as problem:
             raise CopyFailed(problem, is_read=True) from problem
         try:
             present = set(producer_snapshot.stored_offsets(self._fs, self.folder))
-            producer_snapshot.remove_snapshots(self._fs, self.folder, sorted(present - wanted))
+            producer_snapshot.remove_snapshots(self._fs, self.folder, sorted(present - stored))
         except OSError as problem:
             raise CopyFailed(problem, is_read=False) from problem
-        for offset in sorted(wanted - present):
+        for offset in sorted(stored - present):
             _copy_file(self._fs, producer_snapshot.snapshot_path(log_folder, offset), self.folder, flush=True)
 
     def copy_rest(self, bytes_max: int) -> bool:

@@ -127,23 +127,23 @@ class ClusterHandlers:
         )
 
     def metadata(self, request: MetadataRequest, call: RequestContext) -> Steps[Any]:
-        wanted = request.topics
+        requested_topics = request.topics
         has_created = False
         is_by_id = False
-        for requested in wanted or ():
+        for requested in requested_topics or ():
             is_by_id = is_by_id or _is_by_id(requested)
             yield
         if is_by_id and call.api_version < IDS_VERSION:
             return _metadata_error(request, ErrorCode.INVALID_REQUEST, call.api_version)
-        if wanted is None or (call.api_version < NULL_MEANS_ALL_VERSION and not wanted):
+        if requested_topics is None or (call.api_version < NULL_MEANS_ALL_VERSION and not requested_topics):
             topics = yield from self._each(self._described, list(self._image.topics.values()))
-        elif is_by_id and any(requested.topic_id != NO_ID for requested in wanted):
+        elif is_by_id and any(requested.topic_id != NO_ID for requested in requested_topics):
             # A single id is enough for Kafka to ignore all names.
-            ids = dict.fromkeys(requested.topic_id for requested in wanted if requested.topic_id != NO_ID)
+            ids = dict.fromkeys(requested.topic_id for requested in requested_topics if requested.topic_id != NO_ID)
             topics = yield from self._each(self._find_by_id, ids)
         else:
             names: dict[str, None] = {}
-            for requested in wanted:
+            for requested in requested_topics:
                 if requested.name is None:
                     # Neither a name nor an id: what Kafka answers, from a null pointer.
                     return _metadata_error(request, ErrorCode.UNKNOWN_SERVER_ERROR, call.api_version)
@@ -175,9 +175,9 @@ class ClusterHandlers:
         return [RemoteNode(self._node_id, endpoint.host, endpoint.port), *self._leadership.other_nodes()]
 
     def _find_by_id(self, topic_id: bytes) -> MetadataResponseTopic:
-        known = self._image.topics_by_id.get(topic_id)
-        if known is not None:
-            return self._described(known)
+        existing = self._image.topics_by_id.get(topic_id)
+        if existing is not None:
+            return self._described(existing)
         return MetadataResponseTopic(name=None, topic_id=topic_id, error_code=ErrorCode.UNKNOWN_TOPIC_ID)
 
     @staticmethod
@@ -328,8 +328,8 @@ def _cluster_operations(are_asked_for: bool) -> int:
     return CLUSTER_OPERATIONS if are_asked_for else NO_AUTHORIZED_OPERATIONS
 
 
-def _is_by_id(wanted: MetadataRequestTopic) -> bool:
-    return wanted.name is None or wanted.topic_id != NO_ID
+def _is_by_id(requested_topics: MetadataRequestTopic) -> bool:
+    return requested_topics.name is None or requested_topics.topic_id != NO_ID
 
 
 def _metadata_error(request: MetadataRequest, error: ErrorCode, api_version: int) -> MetadataResponse:

@@ -69,7 +69,7 @@ class Resource(NamedTuple):
 Change = Callable[[Mapping[str, str]], Mapping[str, str | None]]
 
 
-class Wanted(msgspec.Struct, frozen=True):
+class AlteredResource(msgspec.Struct, frozen=True):
     """What a request wants of one resource."""
 
     resource: Resource
@@ -114,14 +114,14 @@ class ConfigHandlers:
         response = DescribeConfigsResponse()
         seen = set()
         repeated = 0
-        for wanted in request.resources:
-            resource = Resource(wanted.resource_type, wanted.resource_name)
+        for altered in request.resources:
+            resource = Resource(altered.resource_type, altered.resource_name)
             try:
                 repeated += resource in seen
                 if repeated > REPEATED_RESOURCES_MAX:
                     raise TopicError(ErrorCode.INVALID_REQUEST, "Too many resources are named more than once.")
                 seen.add(resource)
-                configs = self._describe_one(wanted, request.include_synonyms, request.include_documentation)
+                configs = self._describe_one(altered, request.include_synonyms, request.include_documentation)
                 response.results.append(_described(resource, ErrorCode.NONE, "", configs))
             except TopicError as problem:
                 response.results.append(_described(resource, problem.error, str(problem), []))
@@ -129,11 +129,11 @@ class ConfigHandlers:
         return response
 
     def _describe_one(
-        self, wanted: DescribeConfigsResource, with_synonyms: bool, with_documentation: bool
+        self, altered: DescribeConfigsResource, with_synonyms: bool, with_documentation: bool
     ) -> list[DescribeConfigsResourceResult]:
-        name = wanted.resource_name
+        name = altered.resource_name
         configs: Iterable[DescribeConfigsResourceResult]
-        match wanted.resource_type:
+        match altered.resource_type:
             case ConfigResourceType.TOPIC:
                 configs = self._topic_configs(self._topic(name))
             case ConfigResourceType.BROKER:
@@ -155,7 +155,7 @@ class ConfigHandlers:
                 configs = ()
             case _:
                 raise TopicError(ErrorCode.INVALID_REQUEST, UNREADABLE)
-        keys = set(wanted.configuration_keys or ())
+        keys = set(altered.configuration_keys or ())
         chosen = [config for config in configs if not keys or config.name in keys]
         for resource in chosen:
             if not with_synonyms:
@@ -206,7 +206,7 @@ class ConfigHandlers:
     def alter(
         self, request: incremental_alter_configs.IncrementalAlterConfigsRequest, call: RequestContext
     ) -> Steps[Any]:
-        wanted = []
+        altered = []
         reloaded: dict[Resource, str] = {}
         for each in request.resources:
             if each.resource_type == ConfigResourceType.BROKER and each.resource_name == str(self._node_id):
@@ -219,9 +219,9 @@ class ConfigHandlers:
             if resource in reloaded:
                 # The stores were loaded again, or they could not be. Nothing is stored.
                 operations = []
-            wanted.append(Wanted(resource, names, _incremental(resource, operations)))
+            altered.append(AlteredResource(resource, names, _incremental(resource, operations)))
             yield
-        results = yield from self._change(wanted, request.validate_only)
+        results = yield from self._change(altered, request.validate_only)
         for result in results:
             problem = reloaded.get(Resource(result["resource_type"], result["resource_name"]))
             if problem and not result["error_code"]:
@@ -231,27 +231,29 @@ class ConfigHandlers:
         return (yield from answer_when_committed(self._metadata, response))
 
     def replace(self, request: alter_configs.AlterConfigsRequest, call: RequestContext) -> Steps[Any]:
-        wanted = []
+        altered = []
         for each in request.resources:
             entries = [(entry.name, entry.value) for entry in each.configs]
             resource = Resource(each.resource_type, each.resource_name)
-            wanted.append(Wanted(resource, [name for name, _ in entries], _replacing(entries), is_replacing=True))
+            altered.append(
+                AlteredResource(resource, [name for name, _ in entries], _replacing(entries), is_replacing=True)
+            )
             yield
-        results = yield from self._change(wanted, request.validate_only)
+        results = yield from self._change(altered, request.validate_only)
         responses = [alter_configs.AlterConfigsResourceResponse(**result) for result in results]
         return (
             yield from answer_when_committed(self._metadata, alter_configs.AlterConfigsResponse(responses=responses))
         )
 
-    def _change(self, wanted: Sequence[Wanted], validate_only: bool) -> Steps[list[dict[str, Any]]]:
+    def _change(self, altered: Sequence[AlteredResource], validate_only: bool) -> Steps[list[dict[str, Any]]]:
         """Change the configs of each resource, or none of its; return the fields of the responses."""
-        times = Counter(each.resource for each in wanted)
+        times = Counter(each.resource for each in altered)
         results = []
-        for first in range(0, len(wanted), RESOURCES_AT_ONCE):
+        for first in range(0, len(altered), RESOURCES_AT_ONCE):
             topics: dict[str, dict[str, str]] = {}
             groups: dict[str, dict[str, str]] = {}
             brokers: dict[str, dict[str, str]] = {}
-            for each in wanted[first : first + RESOURCES_AT_ONCE]:
+            for each in altered[first : first + RESOURCES_AT_ONCE]:
                 error, message = ErrorCode.NONE, None
                 try:
                     if times[each.resource] > 1:
@@ -274,44 +276,44 @@ class ConfigHandlers:
             yield
         return results
 
-    def _topic_change(self, wanted: Wanted) -> dict[str, str]:
-        if not wanted.resource.name:
+    def _topic_change(self, altered: AlteredResource) -> dict[str, str]:
+        if not altered.resource.name:
             raise TopicError(ErrorCode.INVALID_REQUEST, "Default topic resources are not allowed.")
-        return self._topics.config_change(wanted.resource.name, wanted.change)
+        return self._topics.config_change(altered.resource.name, altered.change)
 
-    def _group_change(self, wanted: Wanted, pending: Mapping[str, dict[str, str]]) -> dict[str, str]:
+    def _group_change(self, altered: AlteredResource, pending: Mapping[str, dict[str, str]]) -> dict[str, str]:
         """`pending` are the changes of other groups in the same append."""
         configs = self._metadata.latest_image.group_configs
-        return group_config_change(configs, wanted.resource.name, wanted.change, self._config, pending)
+        return group_config_change(configs, altered.resource.name, altered.change, self._config, pending)
 
-    def _broker_change(self, wanted: Wanted, pending: Mapping[str, dict[str, str]]) -> dict[str, str]:
+    def _broker_change(self, altered: AlteredResource, pending: Mapping[str, dict[str, str]]) -> dict[str, str]:
         """`pending` are the changes of other names in the same append."""
-        name = wanted.resource.name
+        name = altered.resource.name
         self._check_broker(name, "Node", or_empty="")
         configs = {**self._metadata.latest_image.broker_configs, **pending}
-        after = {key: text or "" for key, text in wanted.change(configs.get(name, {})).items()}
+        after = {key: text or "" for key, text in altered.change(configs.get(name, {})).items()}
         check_broker_configs(name, after, configs, self._config, self._dynamic.node)
         return after
 
-    def _refuse(self, wanted: Wanted) -> None:
+    def _refuse(self, altered: AlteredResource) -> None:
         """Raises TopicError unless nothing is to be changed: the configs of other resources cannot change."""
-        kind, name = wanted.resource
+        kind, name = altered.resource
         match kind:
-            case ConfigResourceType.BROKER_LOGGER if not wanted.is_replacing:
+            case ConfigResourceType.BROKER_LOGGER if not altered.is_replacing:
                 if not name:
                     raise TopicError(ErrorCode.INVALID_REQUEST, "Node id must be an integer, but it is: ")
                 self._check_broker(name, "Node", or_empty="")
-                message = f"Logger {next(iter(wanted.names), '')} does not exist!"
+                message = f"Logger {next(iter(altered.names), '')} does not exist!"
                 error = ErrorCode.INVALID_CONFIG
             case ConfigResourceType.CLIENT_METRICS:
                 if not name:
                     raise TopicError(ErrorCode.INVALID_REQUEST, "Subscription name can't be empty")
-                unknown = [each for each in wanted.names if each not in CLIENT_METRICS_CONFIGS]
+                unknown = [each for each in altered.names if each not in CLIENT_METRICS_CONFIGS]
                 message = f"Unknown client metrics configuration: {unknown[0]}" if unknown else NO_CLIENT_METRICS
                 error = ErrorCode.INVALID_CONFIG
             case _:
                 raise TopicError(ErrorCode.INVALID_REQUEST, f"Unknown resource type {kind}")
-        if wanted.names:
+        if altered.names:
             raise TopicError(error, message)
 
 

@@ -161,12 +161,12 @@ class DataHandlers:
 
     def _refuse_offline(self, topic: TopicProduceResponse) -> None:
         image, partitions = self._image, self._node.partitions
-        known = image.topics.get(topic.name) or image.topics_by_id.get(topic.topic_id)
-        if known is not None:
+        existing = image.topics.get(topic.name) or image.topics_by_id.get(topic.topic_id)
+        if existing is not None:
             topic.partition_responses = [
                 partition_response
                 if partition_response.error_code != ErrorCode.NONE
-                or partitions.leads(known.name, partition_response.index)
+                or partitions.leads(existing.name, partition_response.index)
                 else rejected_produce(partition_response.index, ErrorCode.KAFKA_STORAGE_ERROR)
                 for partition_response in topic.partition_responses
             ]
@@ -194,8 +194,8 @@ class DataHandlers:
         """Nothing was ever truncated at a change of epochs: each ends where the log does, or before."""
         current = self._image.leader_epoch
 
-        def answer(topic: str, wanted: OffsetForLeaderPartition) -> EpochEndOffset:
-            return _epoch_end(self._node.partitions.locate(topic, wanted.partition), wanted, current)
+        def answer(topic: str, requested: OffsetForLeaderPartition) -> EpochEndOffset:
+            return _epoch_end(self._node.partitions.locate(topic, requested.partition), requested, current)
 
         topics = yield from answer_each_partition(
             ((topic.topic, topic.partitions) for topic in request.topics),
@@ -242,16 +242,16 @@ def _fetch_error(request: FetchRequest, error: ErrorCode, api_version: int) -> F
 LIST_OFFSETS_ERROR: Final = ErrorForEachPartition(ListOffsetsResponse, ListOffsetsTopicResponse, rejected_list_offsets)
 
 
-def _epoch_end(log: PartitionLog | ErrorCode, wanted: OffsetForLeaderPartition, current: int) -> EpochEndOffset:
+def _epoch_end(log: PartitionLog | ErrorCode, requested: OffsetForLeaderPartition, current: int) -> EpochEndOffset:
     """Where an epoch ended in a log, with `current` as the newest one."""
-    error = log if isinstance(log, ErrorCode) else epoch_error(wanted.current_leader_epoch, current)
+    error = log if isinstance(log, ErrorCode) else epoch_error(requested.current_leader_epoch, current)
     if isinstance(log, ErrorCode) or error is not ErrorCode.NONE:
-        return _unknown_end(wanted.partition, error)
-    if wanted.leader_epoch == NO_EPOCH or wanted.leader_epoch > current:
-        return EpochEndOffset(partition=wanted.partition)
+        return _unknown_end(requested.partition, error)
+    if requested.leader_epoch == NO_EPOCH or requested.leader_epoch > current:
+        return EpochEndOffset(partition=requested.partition)
     # An epoch before the first one ended where that began (LeaderEpochFileCache.endOffsetFor).
-    end_offset = log.log_end_offset if wanted.leader_epoch >= 0 else log.log_start_offset
-    return EpochEndOffset(partition=wanted.partition, leader_epoch=wanted.leader_epoch, end_offset=end_offset)
+    end_offset = log.log_end_offset if requested.leader_epoch >= 0 else log.log_start_offset
+    return EpochEndOffset(partition=requested.partition, leader_epoch=requested.leader_epoch, end_offset=end_offset)
 
 
 def _unknown_end(partition: int, error: ErrorCode) -> EpochEndOffset:

@@ -43,10 +43,10 @@ class DeleteRecordsHandler:
 
     def delete(self, request: DeleteRecordsRequest, call: RequestContext) -> Steps[Any]:
         """Of a partition that is listed twice, the last entry counts, as on Kafka."""
-        wanted: dict[str, dict[int, int]] = {}
+        requested: dict[str, dict[int, int]] = {}
         for topic in request.topics:
             for partition in topic.partitions:
-                wanted.setdefault(topic.name, {})[partition.partition_index] = partition.offset
+                requested.setdefault(topic.name, {})[partition.partition_index] = partition.offset
             yield
         advanced: list[DeleteRecordsPartitionResult] = []
 
@@ -61,7 +61,7 @@ class DeleteRecordsHandler:
             return result
 
         topics = yield from answer_each_partition(
-            ((name, offsets.items()) for name, offsets in wanted.items()),
+            ((name, offsets.items()) for name, offsets in requested.items()),
             answer,
             lambda topic, partitions: DeleteRecordsTopicResult(name=topic, partitions=partitions),
         )

@@ -173,21 +173,21 @@ class InspectionHandlers:
         """Client metrics have no configs here. No type asks for all types."""
         if call.api_version < RESOURCE_TYPES_VERSION:
             return ListConfigResourcesResponse()
-        wanted = set(request.resource_types) or set(ConfigResourceType)
-        if not wanted <= set(ConfigResourceType):
+        requested = set(request.resource_types) or set(ConfigResourceType)
+        if not requested <= set(ConfigResourceType):
             return ListConfigResourcesResponse(error_code=ErrorCode.UNSUPPORTED_VERSION)
         node_id = str(self._node_id)
         found = []
-        if ConfigResourceType.GROUP in wanted:
+        if ConfigResourceType.GROUP in requested:
             for name in list(self._image.group_configs):
                 found.append(ConfigResource(resource_name=name, resource_type=ConfigResourceType.GROUP))
                 yield
         found += [
             ConfigResource(resource_name=node_id, resource_type=literal)
             for literal in (ConfigResourceType.BROKER_LOGGER, ConfigResourceType.BROKER)
-            if literal in wanted
+            if literal in requested
         ]
-        if ConfigResourceType.TOPIC in wanted:
+        if ConfigResourceType.TOPIC in requested:
             for name in list(self._image.topics):
                 found.append(ConfigResource(resource_name=name, resource_type=ConfigResourceType.TOPIC))
                 yield

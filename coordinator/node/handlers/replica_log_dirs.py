@@ -28,11 +28,11 @@ class ReplicaLogDirsHandler:
 
     def alter(self, request: AlterReplicaLogDirsRequest, call: RequestContext) -> Steps[AlterReplicaLogDirsResponse]:
         """Of a partition that is listed twice, the last directory counts, as on Kafka."""
-        wanted: dict[str, dict[int, str]] = {}
+        requested: dict[str, dict[int, str]] = {}
         for directory in request.dirs:
             for topic in directory.topics:
                 for index in topic.partitions:
-                    wanted.setdefault(topic.name, {})[index] = directory.path
+                    requested.setdefault(topic.name, {})[index] = directory.path
                 yield
 
         def answer(topic: str, partition: tuple[int, str]) -> AlterReplicaLogDirPartitionResult:
@@ -41,7 +41,7 @@ class ReplicaLogDirsHandler:
             return AlterReplicaLogDirPartitionResult(partition_index=index, error_code=error)
 
         results = yield from answer_each_partition(
-            ((name, paths.items()) for name, paths in wanted.items()),
+            ((name, paths.items()) for name, paths in requested.items()),
             answer,
             lambda topic, partitions: AlterReplicaLogDirTopicResult(topic_name=topic, partitions=partitions),
         )

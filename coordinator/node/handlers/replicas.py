@@ -72,16 +72,16 @@ class ReplicaHandlers:
             responses=responses,
         )
 
-    def _reassign(self, topic: str, wanted: ReassignablePartition) -> ReassignablePartitionResponse:
-        index = wanted.partition_index
+    def _reassign(self, topic: str, requested: ReassignablePartition) -> ReassignablePartitionResponse:
+        index = requested.partition_index
         if topic not in self._image.topics:
             return _not_moved(index, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"Unable to find a topic named {topic}.")
         if not self._image.has_partition(topic, index):
             return _not_moved(index, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"Unable to find partition {topic}:{index}.")
-        if wanted.replicas is None:
+        if requested.replicas is None:
             return _not_moved(index, ErrorCode.NO_REASSIGNMENT_IN_PROGRESS, None)
         leader = self._leadership.leader_of(topic, index)
-        problem = _assignment_problem(wanted.replicas, self._node_id if leader == NO_LEADER else leader)
+        problem = _assignment_problem(requested.replicas, self._node_id if leader == NO_LEADER else leader)
         return _not_moved(index, ErrorCode.NONE if problem is None else ErrorCode.INVALID_REPLICA_ASSIGNMENT, problem)
 
     def list_reassignments(

@@ -102,22 +102,22 @@ class TopicHandlers:
 
     def _plan_one(
         self,
-        wanted: CreatableTopic,
+        requested: CreatableTopic,
         times: Mapping[str, int],
         plan: Plan,
         count_mutations: Callable[[int], None],
         are_configs_reported: bool,
     ) -> CreatableTopicResult:
-        if times[wanted.name] > 1:
-            return _not_created(wanted, ErrorCode.INVALID_REQUEST, "Duplicate topic name.")
-        configs = {config.name: config.value for config in wanted.configs}
+        if times[requested.name] > 1:
+            return _not_created(requested, ErrorCode.INVALID_REQUEST, "Duplicate topic name.")
+        configs = {config.name: config.value for config in requested.configs}
         try:
-            partitions, replication_factor = _counts(wanted, self._node_id)
-            count = self._topics.plan(plan, wanted.name, partitions, replication_factor, configs, count_mutations)
+            partitions, replication_factor = _counts(requested, self._node_id)
+            count = self._topics.plan(plan, requested.name, partitions, replication_factor, configs, count_mutations)
         except TopicError as problem:
-            return _not_created(wanted, problem.error, str(problem) or None)
+            return _not_created(requested, problem.error, str(problem) or None)
         return CreatableTopicResult(
-            name=wanted.name,
+            name=requested.name,
             topic_id=NO_ID,
             error_message=None,
             num_partitions=count,
@@ -146,37 +146,37 @@ class TopicHandlers:
         return (yield from answer_when_committed(self._metadata, CreatePartitionsResponse(results=results)))
 
     def _add_partitions(
-        self, wanted: CreatePartitionsTopic, validate_only: bool, count_mutations: Callable[[int], None]
+        self, requested: CreatePartitionsTopic, validate_only: bool, count_mutations: Callable[[int], None]
     ) -> CreatePartitionsTopicResult:
         topics = self._topics
         try:
-            topics.validate_more_partitions(wanted.name, wanted.count)
-            more = wanted.count - self._metadata.latest_image.partition_count(wanted.name)
-            if wanted.assignments is not None:
-                _check_assignments(more, [assignment.broker_ids for assignment in wanted.assignments], self._node_id)
+            topics.validate_more_partitions(requested.name, requested.count)
+            more = requested.count - self._metadata.latest_image.partition_count(requested.name)
+            if requested.assignments is not None:
+                _check_assignments(more, [assignment.broker_ids for assignment in requested.assignments], self._node_id)
             count_mutations(more)
             if not validate_only:
-                topics.add_partitions(wanted.name, wanted.count, self._now_ms())
+                topics.add_partitions(requested.name, requested.count, self._now_ms())
         except TopicError as problem:
-            return _not_grown(wanted.name, problem.error, str(problem) or None)
-        return CreatePartitionsTopicResult(name=wanted.name)
+            return _not_grown(requested.name, problem.error, str(problem) or None)
+        return CreatePartitionsTopicResult(name=requested.name)
 
     def delete(self, request: DeleteTopicsRequest, call: RequestContext) -> Steps[Any]:
-        wanted = request.topics
+        requested = request.topics
         if call.api_version < TOPIC_STATES_VERSION:
-            wanted = [DeleteTopicState(name=name) for name in request.topic_names]
-        valid, responses = yield from _split_valid(wanted)
+            requested = [DeleteTopicState(name=name) for name in request.topic_names]
+        valid, responses = yield from _split_valid(requested)
         responses += yield from self._delete_each_once(valid, mutation_counter(call, DELETE_STRICT_SINCE))
         return (yield from answer_when_committed(self._metadata, DeleteTopicsResponse(responses=responses)))
 
     def _delete_each_once(
-        self, wanted: list[DeleteTopicState], count_mutations: Callable[[int], None]
+        self, requested: list[DeleteTopicState], count_mutations: Callable[[int], None]
     ) -> Steps[list[DeletableTopicResult]]:
         """Delete topics that are named by name or by id, each at most once; one that is named by both stays."""
         image = self._metadata.latest_image
         named = []
         names: Counter[str | None] = Counter()
-        for each in wanted:
+        for each in requested:
             topic = image.topics_by_id.get(each.topic_id) if each.name is None else None
             named.append((each, topic))
             names[each.name if topic is None else topic.name] += 1
@@ -215,19 +215,19 @@ class TopicHandlers:
         return DeletableTopicResult(name=name, topic_id=topic_id)
 
 
-def _counts(wanted: CreatableTopic, node_id: int) -> tuple[int, int]:
+def _counts(requested: CreatableTopic, node_id: int) -> tuple[int, int]:
     """Partitions and replication factor. With a replica assignment both are -1 and its length counts.
 
     Raises TopicError for an assignment that one broker cannot have.
     """
-    if not wanted.assignments:
-        return wanted.num_partitions, wanted.replication_factor
-    if (wanted.num_partitions, wanted.replication_factor) != (DEFAULT_COUNT, DEFAULT_COUNT):
+    if not requested.assignments:
+        return requested.num_partitions, requested.replication_factor
+    if (requested.num_partitions, requested.replication_factor) != (DEFAULT_COUNT, DEFAULT_COUNT):
         message = "With a replica assignment, partition count and replication factor must be -1."
         raise TopicError(ErrorCode.INVALID_REQUEST, message)
-    indexes = sorted(assignment.partition_index for assignment in wanted.assignments)
+    indexes = sorted(assignment.partition_index for assignment in requested.assignments)
     if indexes != list(range(len(indexes))) or any(
-        assignment.broker_ids != [node_id] for assignment in wanted.assignments
+        assignment.broker_ids != [node_id] for assignment in requested.assignments
     ):
         message = f"Partitions must be 0, 1, 2, … with broker {node_id} each: there is no other."
         raise TopicError(ErrorCode.INVALID_REPLICA_ASSIGNMENT, message)
@@ -251,14 +251,14 @@ def _not_grown(name: str, error: ErrorCode, message: str | None) -> CreatePartit
     return CreatePartitionsTopicResult(name=name, error_code=error, error_message=message)
 
 
-def _not_created(wanted: CreatableTopic, error: ErrorCode, message: str | None) -> CreatableTopicResult:
-    return CreatableTopicResult(name=wanted.name, error_code=error, error_message=message)
+def _not_created(requested: CreatableTopic, error: ErrorCode, message: str | None) -> CreatableTopicResult:
+    return CreatableTopicResult(name=requested.name, error_code=error, error_message=message)
 
 
-def _split_valid(wanted: list[DeleteTopicState]) -> Steps[tuple[list[DeleteTopicState], list[DeletableTopicResult]]]:
+def _split_valid(requested: list[DeleteTopicState]) -> Steps[tuple[list[DeleteTopicState], list[DeletableTopicResult]]]:
     """The topics that are named once, by a name or an id, and the answers for the others."""
     times: Counter[tuple[str | None, bytes]] = Counter()
-    for topic in wanted:
+    for topic in requested:
         times[topic.name, topic.topic_id] += 1
         yield
     valid, rejected = [], []

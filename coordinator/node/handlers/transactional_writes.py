@@ -148,27 +148,27 @@ class TransactionalWriteHandlers:
         """What the transaction coordinator of another node would send: end transactions in these partitions."""
         if not self._node.config[WRITE_TXN_MARKERS_ENABLE]:
             return (yield from _all_markers(request, ErrorCode.CLUSTER_AUTHORIZATION_FAILED))
-        wanted: list[tuple[int, TopicPartition]] = []
+        requested: list[tuple[int, TopicPartition]] = []
         for position, marker in enumerate(request.markers):
             for topic in marker.topics:
                 for index in topic.partition_indexes:
-                    wanted.append((position, TopicPartition(topic.name, index)))
+                    requested.append((position, TopicPartition(topic.name, index)))
                     yield
         results: MarkerResults = defaultdict(dict)
-        for first in range(0, len(wanted), MARKERS_QUEUED_MAX):
-            yield from self._write_portion(request, wanted[first : first + MARKERS_QUEUED_MAX], results)
+        for first in range(0, len(requested), MARKERS_QUEUED_MAX):
+            yield from self._write_portion(request, requested[first : first + MARKERS_QUEUED_MAX], results)
         return (yield from _markers_response(request, lambda position, tp: results[position][tp]))
 
     def _write_portion(
         self,
         request: WriteTxnMarkersRequest,
-        wanted: Sequence[tuple[int, TopicPartition]],
+        requested: Sequence[tuple[int, TopicPartition]],
         results: MarkerResults,
     ) -> Steps[None]:
         """Write some of the markers; those of groups are queued in their shards together, and awaited at the end."""
         of_groups: list[tuple[int, TopicPartition]] = []
         asks: list[Callable[[Callable[[ErrorCode], None]], None]] = []
-        for position, tp in wanted:
+        for position, tp in requested:
             marker = _marker_of(request.markers[position])
             if tp.topic == OFFSETS_TOPIC and marker.is_of_producer:
                 producer = Producer(marker.producer_id, marker.producer_epoch)
@@ -255,9 +255,9 @@ def _with_rejected(
         return response
     topics: dict[str, TxnOffsetCommitResponseTopic] = {}
     for topic in (*rejected, *response.topics):
-        known = topics.setdefault(topic.name, topic)
-        if known is not topic:
-            known.partitions.extend(topic.partitions)
+        existing = topics.setdefault(topic.name, topic)
+        if existing is not topic:
+            existing.partitions.extend(topic.partitions)
     return TxnOffsetCommitResponse(topics=list(topics.values()))
 
 

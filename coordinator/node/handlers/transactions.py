@@ -118,14 +118,14 @@ class TransactionHandlers:
         if version >= MANY_TRANSACTIONS_VERSION:
             return (yield from self._add_many(request, call, client_version))
         topics = request.v3_and_below_topics
-        errors, wanted = yield from self._split_existing(topics)
+        errors, requested = yield from self._split_existing(topics)
         if errors:
             return (yield from _added(topics, errors, version))
         asked = PartitionsRequest(
             request.v3_and_below_transactional_id,
             request.v3_and_below_producer_id,
             request.v3_and_below_producer_epoch,
-            wanted,
+            requested,
             client_version,
         )
         errors = yield from awaited(partial(self._node.transactions.add_partitions, asked))
@@ -137,7 +137,7 @@ class TransactionHandlers:
         asked: list[tuple[int, PartitionsRequest]] = []
         not_tried: set[int] = set()
         for position, transaction in enumerate(request.transactions):
-            errors, wanted = yield from self._split_existing(transaction.topics)
+            errors, requested = yield from self._split_existing(transaction.topics)
             if errors:
                 results[position] = errors
                 not_tried.add(position)
@@ -146,7 +146,7 @@ class TransactionHandlers:
                 transaction.transactional_id,
                 transaction.producer_id,
                 transaction.producer_epoch,
-                wanted,
+                requested,
                 client_version,
                 transaction.verify_only,
             )
@@ -163,20 +163,20 @@ class TransactionHandlers:
         self, topics: Iterable[AddPartitionsToTxnTopic]
     ) -> Steps[tuple[PartitionErrors, tuple[TopicPartition, ...]]]:
         """The partitions that are asked for; if one of them does not exist, the errors of all."""
-        wanted: dict[TopicPartition, None] = {}
+        requested: dict[TopicPartition, None] = {}
         missing: set[TopicPartition] = set()
         for topic in topics:
             count = self._node.partitions.partition_count(topic.name)
             for index in topic.partitions:
                 tp = TopicPartition(topic.name, index)
-                wanted[tp] = None
+                requested[tp] = None
                 if not 0 <= index < count:
                     missing.add(tp)
                 yield
         if not missing:
-            return {}, tuple(wanted)
+            return {}, tuple(requested)
         unknown, untried = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.OPERATION_NOT_ATTEMPTED
-        return {tp: unknown if tp in missing else untried for tp in wanted}, tuple(wanted)
+        return {tp: unknown if tp in missing else untried for tp in requested}, tuple(requested)
 
     def add_offsets(self, request: AddOffsetsToTxnRequest, call: RequestContext) -> Steps[AddOffsetsToTxnResponse]:
         tp = TopicPartition(OFFSETS_TOPIC, self._node.coordinator.partition_of(request.group_id))
@@ -212,10 +212,10 @@ class TransactionHandlers:
 
     def list_transactions(self, request: ListTransactionsRequest, call: RequestContext) -> Steps[Any]:
         try:
-            wanted, unknown = parse_filter(request)
-            if wanted is None:
+            requested, unknown = parse_filter(request)
+            if requested is None:
                 return ListTransactionsResponse(unknown_state_filters=unknown)
-            found = yield from self._node.transactions.list_transactions(wanted, self._node.now_ms())
+            found = yield from self._node.transactions.list_transactions(requested, self._node.now_ms())
         except InvalidPattern:
             return ListTransactionsResponse(error_code=ErrorCode.INVALID_REGULAR_EXPRESSION)
         if isinstance(found, ErrorCode):

@@ -102,8 +102,8 @@ class OffsetsTopic:
         """
 
         def ask(leader: WireConnection, own: list[int]) -> Answers:
-            wanted = [ListOffsetsPartition(partition_index=partition, timestamp=timestamp) for partition in own]
-            topics = [ListOffsetsTopic(name=OFFSETS_TOPIC, partitions=wanted)]
+            requested = [ListOffsetsPartition(partition_index=partition, timestamp=timestamp) for partition in own]
+            topics = [ListOffsetsTopic(name=OFFSETS_TOPIC, partitions=requested)]
             answer = leader.send_latest(ListOffsetsRequest(replica_id=-1, topics=topics))
             return ((partition.partition_index, partition) for partition in answer.topics[0].partitions)
 
@@ -254,7 +254,7 @@ def fetch_request(
     fetch_bytes: int = FETCH_BYTES,
 ) -> FetchRequest:
     """Ask one leader for partitions from these offsets on. It answers when it has `bytes_min`, or after `wait_ms`."""
-    wanted = [
+    requested = [
         FetchPartition(partition=partition, fetch_offset=offset, partition_max_bytes=partition_bytes)
         for partition, offset in positions
     ]
@@ -262,5 +262,5 @@ def fetch_request(
         max_wait_ms=wait_ms,
         min_bytes=bytes_min,
         max_bytes=fetch_bytes,
-        topics=[FetchTopic(topic=OFFSETS_TOPIC, partitions=wanted)],
+        topics=[FetchTopic(topic=OFFSETS_TOPIC, partitions=requested)],
     )

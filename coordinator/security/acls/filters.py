@@ -107,13 +107,13 @@ def check_new(acl: Acl) -> None:
         raise AclTooLong(f"Resource name, principal and host may have {TEXT_CHARACTERS_MAX} characters each.")
 
 
-def check_filter(wanted: AclFilter) -> None:
+def check_filter(acl_filter: AclFilter) -> None:
     """Check a filter of DeleteAcls.
 
     Raises:
         InvalidAcl: it has a number that this version of the protocol does not know.
     """
-    if wanted.resource_type not in RESOURCE_TYPES or wanted.pattern_type not in PATTERN_TYPES:
+    if acl_filter.resource_type not in RESOURCE_TYPES or acl_filter.pattern_type not in PATTERN_TYPES:
         raise InvalidAcl("Unknown patternFilter.")
-    if wanted.operation not in OPERATIONS or wanted.permission_type not in PERMISSION_TYPES:
+    if acl_filter.operation not in OPERATIONS or acl_filter.permission_type not in PERMISSION_TYPES:
         raise InvalidAcl("Unknown entryFilter.")

@@ -76,15 +76,15 @@ def trust(context: ssl.SSLContext, certificates: Iterable[x509.Certificate]) -> 
 
 def _verify_clients(context: ssl.SSLContext, config: ListenerConfig) -> None:
     trusted = read_trust_store(config)
-    wanted = config[SSL_CLIENT_AUTH]
-    if wanted != "none":
+    requested = config[SSL_CLIENT_AUTH]
+    if requested != "none":
         if not trusted:
             raise ConfigError(
-                f"{config.name_of(SSL_CLIENT_AUTH)}={wanted} needs the authorities of the clients: set "
+                f"{config.name_of(SSL_CLIENT_AUTH)}={requested} needs the authorities of the clients: set "
                 f"{SSL_TRUSTSTORE_LOCATION.name} and {SSL_TRUSTSTORE_TYPE.name}"
             )
         trust(context, trusted)
-    context.verify_mode = VERIFY_MODES[wanted]
+    context.verify_mode = VERIFY_MODES[requested]
 
 
 @contextmanager

@@ -68,8 +68,8 @@ def _too_many(
 
 
 def _owns_any(history: GroupHistory, member: MemberRef) -> bool:
-    known = history.members.get(member.member_id)
-    return known is None or bool(known.partitions) or known.unnamed_partitions > 0
+    existing = history.members.get(member.member_id)
+    return existing is None or bool(existing.partitions) or existing.unnamed_partitions > 0
 
 
 def no_commits(facts: Facts, now_ms: int) -> Iterator[NoCommits]:

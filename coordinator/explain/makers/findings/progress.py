@@ -112,12 +112,12 @@ def _refs(members: Iterable[Member], history: GroupHistory | None) -> dict[str, 
     found = {}
     for member in members:
         ref = MemberRef(member.member_id, member.client_id, member.client_host, member.group_instance_id)
-        known = None if history is None else history.members.get(member.member_id)
-        is_same = known is not None and (known.member.client_id, known.member.client_host) == (
+        existing = None if history is None else history.members.get(member.member_id)
+        is_same = existing is not None and (existing.member.client_id, existing.member.client_host) == (
             member.client_id,
             member.client_host,
         )
-        found[member.member_id] = known.member if known is not None and is_same else ref
+        found[member.member_id] = existing.member if existing is not None and is_same else ref
     return found
 
 
