@@ -106,13 +106,13 @@ def describe_command(group_id: str, source: Source, utc: bool, as_json: bool) ->
 
 def _describe_with_logs(source: Source, group_id: str, at: Clock, as_json: bool) -> None:
     """Why it rebalanced last; without a server, who is in it, too. JSON is for a server, or for logs alone."""
-    told = source.read(group_id)
-    history = told.history
+    loaded = source.read(group_id)
+    history = loaded.history
     if as_json:
         if source.bootstrap is None:
             print_json(described(history))
         return
-    for line in head_notes(told):
+    for line in head_notes(loaded):
         click.echo(line)
     if source.bootstrap is None:
         for line in described_lines(history):

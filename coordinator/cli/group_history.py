@@ -37,17 +37,17 @@ def history_command(group_id: str, source: Source, utc: bool, as_json: bool) -> 
     Of a Kafka without an audit topic, they are read from the records of __consumer_offsets and the brokers' logs.
     """
     with one_line_errors():
-        told = source.read(group_id)
-        history = told.history
+        loaded = source.read(group_id)
+        history = loaded.history
         if as_json:
             print_json([generation_json(history, generation) for generation in history.generations])
             return
-        for line in head_notes(told):
+        for line in head_notes(loaded):
             click.echo(line)
         for line in _in_order(history, clock(utc)):
             click.echo(line)
-        if told.unknown:
-            click.echo(f"\n{paragraph(told.unknown)}")
+        if loaded.unknown:
+            click.echo(f"\n{paragraph(loaded.unknown)}")
 
 
 def _in_order(history: GroupHistory, at: Clock) -> Iterator[str]:

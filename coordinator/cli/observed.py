@@ -141,9 +141,9 @@ def present_lines(present: PresentGroup) -> Iterator[str]:
 
 def evidence_lines(history: ObservedHistory, generation: Generation, at: Clock) -> Iterator[str]:
     """How the cause of a generation is known."""
-    told = how_known(history, claims_of(history, generation).cause, at)
-    if told:
-        yield paragraph(told)
+    certainty = how_known(history, claims_of(history, generation).cause, at)
+    if certainty:
+        yield paragraph(certainty)
 
 
 def evidence_of(history: ObservedHistory, generation: Generation) -> dict[str, Any]:

@@ -43,9 +43,9 @@ def output_option(command: Command) -> Command:
     def chosen(*args: Any, output: str, as_json: bool, **others: Any) -> Any:
         return command(*args, output=JSON if as_json else output, **others)
 
-    told = "As a table for people, as JSON (times are ms since the epoch), or as CSV with a head."
+    help_text = "As a table for people, as JSON (times are ms since the epoch), or as CSV with a head."
     option = click.option(
-        "--output", type=click.Choice([TABLE, JSON, CSV]), default=TABLE, show_default=True, help=told
+        "--output", type=click.Choice([TABLE, JSON, CSV]), default=TABLE, show_default=True, help=help_text
     )
     return option(click.option("--json", "as_json", is_flag=True, help="Short for --output json.")(chosen))
 
@@ -57,8 +57,10 @@ def json_option(command: Command) -> Command:
     def chosen(*args: Any, output: str, as_json: bool, **others: Any) -> Any:
         return command(*args, as_json=as_json or output == JSON, **others)
 
-    told = "As text for people, or as JSON. Times are ms since the epoch."
-    option = click.option("--output", type=click.Choice([TABLE, JSON]), default=TABLE, show_default=True, help=told)
+    help_text = "As text for people, or as JSON. Times are ms since the epoch."
+    option = click.option(
+        "--output", type=click.Choice([TABLE, JSON]), default=TABLE, show_default=True, help=help_text
+    )
     return option(click.option("--json", "as_json", is_flag=True, help="Short for --output json.")(chosen))
 
 

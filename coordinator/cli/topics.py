@@ -95,10 +95,10 @@ def create_command(
 @server_option
 def delete_command(names: tuple[str, ...], yes: bool, bootstrap: Bootstrap) -> None:
     """Delete topics with all their records, and what groups have committed in them."""
-    told = ", ".join(map(printable, names))
-    if not yes and not click.confirm(f"delete {told}, with all records?"):
+    listed = ", ".join(map(printable, names))
+    if not yes and not click.confirm(f"delete {listed}, with all records?"):
         click.echo("nothing is deleted")
         return
     with one_line_errors():
         topics.delete_topics(bootstrap, list(dict.fromkeys(names)))
-    click.echo(f"deleted {told}")
+    click.echo(f"deleted {listed}")

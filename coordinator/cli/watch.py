@@ -211,14 +211,14 @@ class _Watching:
 
     async def _asked(self, ask: Callable[[], int]) -> int:
         """What a Kafka answers, once it does."""
-        told = ""
+        last_problem = ""
         while True:
             try:
                 return await asyncio.to_thread(ask)
             except ClientError as problem:
-                if str(problem) != told:
-                    told = str(problem)
-                    logger.warning("cannot watch; it is tried again", problem=told)
+                if str(problem) != last_problem:
+                    last_problem = str(problem)
+                    logger.warning("cannot watch; it is tried again", problem=last_problem)
                 await asyncio.sleep(ASK_AGAIN_SECONDS)
 
     async def _run(

@@ -115,13 +115,13 @@ def command(
                 document["present"] = msgspec.to_builtins(history_of_group.present, enc_hook=asdict)
             print_json(document | ({} if page is None else {"page": page}))
             return
-        told = None if story is None else list(story_lines(story) if in_full else story_in_short(story))
+        sentences = None if story is None else list(story_lines(story) if in_full else story_in_short(story))
         for line in head_notes(history_of_group):
             click.echo(line)
         if history_of_group.present is not None and history.last_seq < 0:
             screen = present_lines(history_of_group.present)
         else:
-            screen = _screen(history, generation, told, recent if last_ms is not None else None, found, at)
+            screen = _screen(history, generation, sentences, recent if last_ms is not None else None, found, at)
         for line in screen:
             click.echo(line)
         if history_of_group.unknown:
@@ -224,18 +224,18 @@ def generation_json(history: GroupHistory, generation: Generation) -> dict[str, 
     return row | evidence_of(history, generation) if isinstance(history, ObservedHistory) else row
 
 
-def head_notes(told: ReadHistory) -> Iterator[str]:
+def head_notes(loaded: ReadHistory) -> Iterator[str]:
     """What could not be read of another Kafka, before what was."""
-    for note in told.notes:
+    for note in loaded.notes:
         yield paragraph(f"! {printable(note)}", "  ", "")
-    if told.notes:
+    if loaded.notes:
         yield ""
 
 
 def _screen(
     history: GroupHistory,
     generation: Generation | None,
-    told: list[str] | None,
+    sentences: list[str] | None,
     recent: list[Generation] | None,
     found: list[Finding],
     at: Clock,
@@ -247,11 +247,11 @@ def _screen(
     yield ""
     if recent is not None:
         yield from _summed_up(history, recent, at)
-    elif told is None or generation is None:
+    elif sentences is None or generation is None:
         since = "since its first event" if history.last_seq >= 0 else "at the nodes"
         yield f"it has not rebalanced {since}"
     else:
-        yield from told
+        yield from sentences
         if isinstance(history, ObservedHistory):
             yield from evidence_lines(history, generation, at)
         if len(generation.members) > 1 and any(part.is_assigned for part in generation.members.values()):

@@ -162,10 +162,10 @@ class HeldGroups:
     async def _report(self, group_id: str, found: DescribedGroup, noted: Since | None) -> None:
         since = noted or Since(since_ms=self._wall_ms())
         event = self._event(group_id, found, since)
-        told = _digest(found, event.is_owned)
-        if self._told.get(group_id) == told:
+        reported = _digest(found, event.is_owned)
+        if self._told.get(group_id) == reported:
             return
-        self._told[group_id] = told
+        self._told[group_id] = reported
         _log(event)
         # The note comes first: who leads the partition next must know that the audit may say so.
         if noted is not None or await self._leave_note(group_id, since):

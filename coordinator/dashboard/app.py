@@ -129,8 +129,8 @@ class Routes:
 
     async def generation(self, request: Request) -> Response:
         history, generation_id = self._history(request), request.path_params["generation_id"]
-        told = views.generation(history, _generation(history, generation_id))
-        return json_response(told | self._command(history, generation_id))
+        shown = views.generation(history, _generation(history, generation_id))
+        return json_response(shown | self._command(history, generation_id))
 
     async def ownership(self, request: Request) -> Response:
         return json_response(views.ownership(self._history(request)))
@@ -164,8 +164,8 @@ class Routes:
 
     def _command(self, history: GroupHistory, generation_id: int | None) -> dict[str, str]:
         """The command that says the same in a terminal."""
-        told = command_for(self._origin, history.group_id, generation_id, has_events=history.has_events)
-        return {"command": told}
+        shown = command_for(self._origin, history.group_id, generation_id, has_events=history.has_events)
+        return {"command": shown}
 
     def _history(self, request: Request) -> GroupHistory:
         group_id = request.path_params["group_id"]
@@ -203,8 +203,8 @@ async def changes(board: Board, is_disconnected: Callable[[], Awaitable[bool]]) 
                 continue
             await asyncio.sleep(REPORT_EVERY_SECONDS)
             has_changed.clear()
-            told, changed = changed, set()
-            yield _message(board, told)
+            shown, changed = changed, set()
+            yield _message(board, shown)
     finally:
         stop()
 

@@ -38,10 +38,10 @@ class Finding(msgspec.Struct, frozen=True):
 
 def findings(history: GroupHistory, now_ms: int, clock: Clock = utc_clock) -> list[Finding]:
     """All findings of a group at a wall-clock time, in ms since the epoch."""
-    return [told(found, clock) for found in found_in(history, now_ms)]
+    return [in_words(found, clock) for found in found_in(history, now_ms)]
 
 
-def told(claim: Found, clock: Clock) -> Finding:
+def in_words(claim: Found, clock: Clock) -> Finding:
     """A finding in words."""
     words = finding_words(claim, clock)
     return Finding(

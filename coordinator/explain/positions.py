@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 
-from coordinator.explain.findings import Finding, told
+from coordinator.explain.findings import Finding, in_words
 from coordinator.explain.history import GroupHistory
 from coordinator.explain.makers.findings.positions import (
     deleted_unread,
@@ -27,7 +27,9 @@ def position_findings(
 ) -> list[Finding]:
     """What is wrong with the partitions and topics of a group now, see `without_progress`."""
     found = [*found_in_positions(group.partitions, group.state, now_ms)]
-    return [told(each, clock) for each in (*found, *without_progress(group, now_ms, history, denials, heard_since_ms))]
+    return [
+        in_words(each, clock) for each in (*found, *without_progress(group, now_ms, history, denials, heard_since_ms))
+    ]
 
 
 def notes(

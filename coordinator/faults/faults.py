@@ -34,8 +34,8 @@ class FaultReport(msgspec.Struct, frozen=True):
     is_removed: bool = False
 
     def as_json(self) -> dict[str, Any]:
-        told = {"hits": self.hits, "waiting": self.waiting, "is_removed": self.is_removed}
-        return {"id": self.fault_id, **told, "fault": fields_of(self.spec)}
+        state = {"hits": self.hits, "waiting": self.waiting, "is_removed": self.is_removed}
+        return {"id": self.fault_id, **state, "fault": fields_of(self.spec)}
 
     def in_words(self) -> str:
         """`answer api=Heartbeat error=UNKNOWN_MEMBER_ID group=g`."""

@@ -107,8 +107,8 @@ class GroupStateMachine:
     def decide_failed(self, queued: QueuedOperation, problem: Exception) -> Decision | None:
         operation, group = queued.operation, self.groups.get(queued.key or "")
         if operation.failed is not None:
-            told = problem if isinstance(problem, RecordsTooLarge) else "an unexpected error, which the log has"
-            return operation.failed(group, queued.request, queued.context, told)
+            reason = problem if isinstance(problem, RecordsTooLarge) else "an unexpected error, which the log has"
+            return operation.failed(group, queued.request, queued.context, reason)
         if operation.too_large is not None and isinstance(problem, RecordsTooLarge):
             return operation.too_large(group, queued.request, queued.context)
         return None

@@ -67,7 +67,10 @@ def _downgrade(emitter: EventEmitter, record: ClassicGroup) -> None:
         before = known.members.get(each.member_id)
         if before is not None:
             ids = renamed(before.partitions, each.partitions)
-            known.labels = {**known.labels, **{topic: told for topic, told in ids.items() if told in known.topic_names}}
+            known.labels = {
+                **known.labels,
+                **{topic: topic_id for topic, topic_id in ids.items() if topic_id in known.topic_names},
+            }
     for each in record.members:
         member = known.members[each.member_id] = _member(each)
         member.partitions, member.unnamed_partitions = emitter.labelled(each.partitions), each.unnamed_partitions

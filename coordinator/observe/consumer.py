@@ -217,8 +217,8 @@ def _named(known: GroupSoFar, member: KnownMember, by_id: TopicPartitions, name_
     names = known.topic_names | {member_id: name_of(member_id) for member_id in new}
     unknown = [member_id for member_id in new if names[member_id] == member_id]
     if unknown and member.holds_names:
-        told = {names[member_id]: by_id[member_id] for member_id in by_id}
-        names |= renamed(member.partitions, told)
+        by_name = {names[member_id]: by_id[member_id] for member_id in by_id}
+        names |= renamed(member.partitions, by_name)
     if new:
         known.topic_names = {**known.topic_names, **{member_id: names[member_id] for member_id in new}}
     return {names[member_id]: indexes for member_id, indexes in by_id.items()}

@@ -135,8 +135,8 @@ class GroupStream:
 
     def put_line(self, line: LoggedStatement, arrived: float) -> bool:
         """Return False if it was told before."""
-        told = self._kept.lines_to.get(line.log)
-        if told is not None and line.mark <= told:
+        previous = self._kept.lines_to.get(line.log)
+        if previous is not None and line.mark <= previous:
             return False
         insort(self._lines, Waiting(line.order_ms, arrived, line), key=_order)
         self._arrived = arrived

@@ -84,8 +84,8 @@ def observe_group(
     seen = _Seen(group_id, records, statements, refused, is_whole, removed_by_clients(found))
     history = _history(seen, server)
     if history.last_seq < 0 and present is None:
-        told = "; ".join(notes)
-        raise NothingSeen(f"nothing tells of group {group_id}{': ' if told else ''}{told}")
+        remarks = "; ".join(notes)
+        raise NothingSeen(f"nothing tells of group {group_id}{': ' if remarks else ''}{remarks}")
     last_ms = max((statement.place.time_ms for statement in statements), default=0)
     until_ms = wall_clock_ms() if server is not None else max(last_ms, history.last_ms or 0)
     return ObservedGroup(history, until_ms, present, notes, _unknown(bool(records), bool(logs.paths), server))

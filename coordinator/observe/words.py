@@ -26,14 +26,14 @@ def how_known(history: ObservedHistory, claims: Iterable[Claim], at: Clock) -> s
         return ""
     lines = [place for place in places if place.source not in (Source.RECORD, Source.POLL)]
     records = [place for place in places if place.source is Source.RECORD]
-    told = [_line(line, at) for line in lines[:PLACES_NAMED]]
+    texts = [_line(line, at) for line in lines[:PLACES_NAMED]]
     if records:
         named = listed([str(record) for record in records[:PLACES_NAMED]], more=max(0, len(records) - PLACES_NAMED))
-        told.append(f"record{'s' if len(records) > 1 else ''} {named}")
+        texts.append(f"record{'s' if len(records) > 1 else ''} {named}")
     polls = [place for place in places if place.source is Source.POLL]
     if polls:
-        told.append(_polls(polls, at))
-    return f"{'Inferred' if is_inferred else 'Seen'}: {'; '.join(told)}."
+        texts.append(_polls(polls, at))
+    return f"{'Inferred' if is_inferred else 'Seen'}: {'; '.join(texts)}."
 
 
 def _polls(places: list[Place], at: Clock) -> str:

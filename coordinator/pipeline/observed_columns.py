@@ -76,8 +76,8 @@ def _generation_started(observed: ObservedEvent, group_type: str, before: Row) -
 
 def _with_triggers(observed: ObservedEvent, group_type: str, before: Row) -> Row:
     """A classic group tells more of them when its generation has started."""
-    told = text_of_triggers(getattr(observed.event, "triggers", ()))
-    return before if told is None else {**before, "triggers": told}
+    text = text_of_triggers(getattr(observed.event, "triggers", ()))
+    return before if text is None else {**before, "triggers": text}
 
 
 _MAKERS: Final[dict[type[AuditEvent], Callable[[ObservedEvent, str, Row], Row]]] = {

@@ -19,20 +19,20 @@ LastRows = dict[str, bytes]
 _to_json: Final = msgspec.json.Encoder().encode
 
 
-def look(history: GroupHistory, told: LastRows) -> list[Row]:
-    """The rows of what a group's findings are now and were not before; `told` becomes what they are now."""
+def look(history: GroupHistory, last_rows: LastRows) -> list[Row]:
+    """The rows of what a group's findings are now and were not before; `last_rows` becomes what they are now."""
     rows: list[Row] = []
     now: LastRows = {}
     for finding in findings(history, history.last_ms or 0):
         key = f"{finding.kind.value} {finding.about}"
         now[key] = _digest(finding)
-        if told.get(key) != now[key]:
+        if last_rows.get(key) != now[key]:
             rows.append(_row(history, finding))
-    for key in told.keys() - now.keys():
+    for key in last_rows.keys() - now.keys():
         kind, _, about = key.partition(" ")
         rows.append({**_head(history), "kind": kind, "about": about, "is_over": True})
-    told.clear()
-    told.update(now)
+    last_rows.clear()
+    last_rows.update(now)
     return rows
 
 

@@ -54,8 +54,8 @@ def check_rebalances(
     ]
     problem = _problem(began, at_most, at_least, expected)
     if problem:
-        told = [f"  {story_of(history, generation).headline}." for generation in began]
-        raise AssertionError("\n".join([f"group {plain(history.group_id)} {problem}", *told]))
+        lines = [f"  {story_of(history, generation).headline}." for generation in began]
+        raise AssertionError("\n".join([f"group {plain(history.group_id)} {problem}", *lines]))
 
 
 def _began(generation: Generation) -> bool:

@@ -157,14 +157,14 @@ class MarkerSender:
 def _log_failures(transaction: Transaction, failures: Mapping[TopicPartition, ErrorCode], retry_ms: int) -> None:
     """Report partitions whose marker cannot be written, at once or, if that often passes, after some seconds."""
     is_late, is_first = retry_ms == RETRY_MS_AT_MOST, retry_ms == RETRY_MS_AT_FIRST
-    told = {tp: error for tp, error in failures.items() if is_late or (is_first and error not in TRANSIENT)}
-    if not told:
+    reported = {tp: error for tp, error in failures.items() if is_late or (is_first and error not in TRANSIENT)}
+    if not reported:
         return
-    (topic, partition), error = next(iter(told.items()))
+    (topic, partition), error = next(iter(reported.items()))
     logger.error(
         "cannot write the markers of a transaction, which does not end until then",
         transactional_id=transaction.transactional_id,
-        partitions=len(told),
+        partitions=len(reported),
         first=f"{topic}-{partition}",
         error=error.name,
         retry_ms=retry_ms,

@@ -10,7 +10,7 @@ from coordinator.dashboard import views
 from coordinator.explain.claims.claim import seen
 from coordinator.explain.claims.findings import Kind
 from coordinator.explain.findings import findings
-from coordinator.explain.findings import told as finding_told
+from coordinator.explain.findings import in_words as finding_in_words
 from coordinator.explain.words import utc_clock
 from tests.dashboard.lag_samples import described, sample
 from tests.dashboard.pages import browser, needs_chromium, served
@@ -54,10 +54,10 @@ def test_an_event_while_the_group_is_stable_is_of_that_generation():
             finding.claim for finding in findings(flapping().history(), NOW) if finding.kind is Kind.FLAPPING_MEMBER
         ]
         about = msgspec.structs.replace(claim, evidence=seen(seq))
-        told = views.finding_json(finding_told(about, utc_clock), history)
+        told = views.finding_json(finding_in_words(about, utc_clock), history)
         assert told["generations"] == [(latest.generation_id, latest.name)]
     nowhere = msgspec.structs.replace(claim, evidence=seen())
-    assert views.finding_json(finding_told(nowhere, utc_clock), history)["generations"] == []
+    assert views.finding_json(finding_in_words(nowhere, utc_clock), history)["generations"] == []
 
 
 @needs_chromium

@@ -216,7 +216,7 @@ HELD_MUTANTS: Final = (
     Mutant(
         "members at the cluster are told at each check",
         "HeldGroups._report",
-        "if self._told.get(group_id) == told:",
+        "if self._told.get(group_id) == reported:",
         "if False:",
     ),
     Mutant(

@@ -179,8 +179,8 @@ def _answer(
         failure = reason_to_report(group, step.metadata, step.group_epoch)
         if failure is not None:
             # What the member says counts: it may be what makes the records fit.
-            told = rejection_response(Rejection(ErrorCode.UNKNOWN_SERVER_ERROR, failure))
-            replies = (Reply(context.request_id, told),)
+            failed = rejection_response(Rejection(ErrorCode.UNKNOWN_SERVER_ERROR, failure))
+            replies = (Reply(context.request_id, failed),)
             return Decision(events, replies, effects, no_step_follows=not step.events, weight=step.weight)
     until_ms = step.steady_until_ms(current)
     if until_ms is not None:

@@ -49,7 +49,7 @@ def report(group: Group[Any] | None, old: OldClient, context: OperationContext) 
     if group is None or member is None:
         return NOTHING
     client_id, client_host = client_of(member)
-    told = RequestRejected(
+    rejected = RequestRejected(
         group_id=group.group_id,
         at_ms=context.wall_ms,
         api=old.refused.api,
@@ -63,4 +63,4 @@ def report(group: Group[Any] | None, old: OldClient, context: OperationContext) 
         refused_version=old.refused.version,
         oldest_version=old.refused.oldest,
     )
-    return Decision((told,), no_step_follows=True)
+    return Decision((rejected,), no_step_follows=True)

@@ -65,8 +65,8 @@ def rejecting(
     """
     if group is None or error in PART_OF_THE_PROTOCOL:
         return decision
-    told = rejection(group, api, request, error, context, injected)
-    return msgspec.structs.replace(decision, events=(*decision.events, told), no_step_follows=not decision.events)
+    event = rejection(group, api, request, error, context, injected)
+    return msgspec.structs.replace(decision, events=(*decision.events, event), no_step_follows=not decision.events)
 
 
 def rejection(
@@ -131,6 +131,6 @@ def report(group: Group[Any] | None, rejected: RejectedRequest, context: Operati
     if group is None:
         return NOTHING
     if rejected.injected:
-        told = rejection(group, rejected.api, rejected.request, rejected.error, context, injected=True)
-        return Decision((told,), no_step_follows=True)
+        event = rejection(group, rejected.api, rejected.request, rejected.error, context, injected=True)
+        return Decision((event,), no_step_follows=True)
     return rejecting(group, rejected.api, rejected.request, rejected.error, Decision(), context)

@@ -45,8 +45,8 @@ def check_commit(group: Group[Any] | None, request: OffsetCommitRequest, context
         error = ErrorCode.ILLEGAL_GENERATION if too_old else ErrorCode.GROUP_ID_NOT_FOUND
     if error is not NONE:
         replies = (Reply(context.request_id, offset_commit.request_error(request, error, context.api_version)),)
-        told = () if group is None else (rejection(group, "OffsetCommit", request, error, context),)
-        return Decision(told, replies, no_step_follows=True)
+        events = () if group is None else (rejection(group, "OffsetCommit", request, error, context),)
+        return Decision(events, replies, no_step_follows=True)
     return _may_commit(group, request.member_id, context)
 
 

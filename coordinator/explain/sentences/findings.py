@@ -35,9 +35,9 @@ def finding_words(claim: Found, clock: Clock) -> FindingWords:
 
 def _newest(evidence: Iterable[str]) -> tuple[str, ...]:
     """The newest of several pieces of evidence, and how many there are before them."""
-    told = list(evidence)
-    earlier = len(told) - EVIDENCE_NAMED
-    return ((f"{earlier:,} earlier",) if earlier > 0 else ()) + tuple(told[-EVIDENCE_NAMED:])
+    lines = list(evidence)
+    earlier = len(lines) - EVIDENCE_NAMED
+    return ((f"{earlier:,} earlier",) if earlier > 0 else ()) + tuple(lines[-EVIDENCE_NAMED:])
 
 
 def _took(claim: Found) -> str:

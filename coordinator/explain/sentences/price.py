@@ -49,8 +49,8 @@ def unowned(claims: Sequence[Unowned], wording: Wording) -> Iterator[str]:
 
 def longest(claim: Unowned) -> str:
     """How long the partitions had no owner: `3.1 s`, `up to 3.1 s`."""
-    told = duration(claim.longest_ms)
-    return told if told == duration(claim.shortest_ms) else f"up to {told}"
+    text = duration(claim.longest_ms)
+    return text if text == duration(claim.shortest_ms) else f"up to {text}"
 
 
 def _unowned(claim: Unowned) -> str:
@@ -58,10 +58,10 @@ def _unowned(claim: Unowned) -> str:
     whole = f"All {total:,} partitions" if total > 1 else "The partition"
     which = whole if count >= total else f"{count:,} of {counted(total, 'partition')}"
     over = f", over {claim.rebalances} rebalances" if claim.rebalances > 1 else ""
-    told = longest(claim)
+    text = longest(claim)
     if claim.is_at_least:
-        told = f"{told} or longer" if told.startswith("up to") else f"at least {told}"
-    return f"{which} had no owner for {told}{over}."
+        text = f"{text} or longer" if text.startswith("up to") else f"at least {text}"
+    return f"{which} had no owner for {text}{over}."
 
 
 def _unowned_before(claim: Unowned, wording: Wording) -> str:

@@ -15,7 +15,7 @@ from coordinator.explain.sentences import endings as ending_words
 from coordinator.explain.sentences import price as price_words
 from coordinator.explain.sentences import silences as silence_words
 from coordinator.explain.sentences import workers as worker_words
-from coordinator.explain.sentences.wording import Sentences, Wording, told
+from coordinator.explain.sentences.wording import Sentences, Wording, rendered
 
 SENTENCES: Final[Mapping[type[Claim], Sentences]] = {
     **dict.fromkeys(
@@ -104,7 +104,7 @@ def paragraphs(claims: GenerationClaims, wording: Wording) -> Iterator[str]:
     unheard = [claim for claim in (*claims.cause, *claims.also) if isinstance(claim, silences.Unheard)]
     blame = list(silence_words.not_to_blame(unheard, wording)) if unheard else []
     for section in (claims.also, claims.course, claims.price, claims.ending):
-        sentences = list(told(section, SENTENCES, wording))
+        sentences = list(rendered(section, SENTENCES, wording))
         if section is claims.also:
             sentences += blame
         if sentences:

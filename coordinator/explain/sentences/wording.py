@@ -25,7 +25,7 @@ Sentences = Callable[[Sequence[Any], Wording], Iterator[str]]
 """From claims of one type, which follow each other, to sentences."""
 
 
-def told(claims: Iterable[Claim], sentences: Mapping[type[Claim], Sentences], wording: Wording) -> Iterator[str]:
+def rendered(claims: Iterable[Claim], sentences: Mapping[type[Claim], Sentences], wording: Wording) -> Iterator[str]:
     """The sentences of all these claims, in order; those of one type that follow each other are told together."""
     for kind, alike in groupby(claims, key=type):
         yield from sentences[kind](list(alike), wording)

@@ -28,14 +28,14 @@ def workers_run(claims: Sequence[WorkersRun], wording: Wording) -> Iterator[str]
 
 def workers_got(claims: Sequence[WorkersGot], wording: Wording) -> Iterator[str]:
     for claim in claims:
-        told = [f"{wording.names.of(one.member)} got {_named(one.tasks)}" for one in claim.gains]
-        yield f"{_few(told)}." if told else "No connector and no task came to another worker."
+        named = [f"{wording.names.of(one.member)} got {_named(one.tasks)}" for one in claim.gains]
+        yield f"{_few(named)}." if named else "No connector and no task came to another worker."
 
 
 def workers_give_up(claims: Sequence[WorkersGiveUp], wording: Wording) -> Iterator[str]:
     for claim in claims:
-        told = [f"{wording.names.of(one.member)} was to give up {_named(one.tasks)}" for one in claim.losses]
-        yield f"{_few(told)}, for the next rebalance."
+        named = [f"{wording.names.of(one.member)} was to give up {_named(one.tasks)}" for one in claim.losses]
+        yield f"{_few(named)}, for the next rebalance."
 
 
 def workers_wait(claims: Sequence[WorkersWait], wording: Wording) -> Iterator[str]:
@@ -46,8 +46,8 @@ def workers_wait(claims: Sequence[WorkersWait], wording: Wording) -> Iterator[st
         )
 
 
-def _few(told: Sequence[str]) -> str:
-    return listed(told[:WORKERS_NAMED], more=max(0, len(told) - WORKERS_NAMED))
+def _few(named: Sequence[str]) -> str:
+    return listed(named[:WORKERS_NAMED], more=max(0, len(named) - WORKERS_NAMED))
 
 
 def _named(tasks: Iterable[Task]) -> str:

@@ -223,10 +223,10 @@ class SegmentCheck:
         is_last = self._next_base_offset is None
         end = segment.file_size()
         highest = INT64_MAX if self._next_base_offset is None else self._next_base_offset
-        told = 0
+        reported = 0
         for item in scan(segment, 0, end, self._base_offset, next_base_offset=highest, may_have_gaps=not is_last):
-            progress(item.position - told)
-            told = item.position
+            progress(item.position - reported)
+            reported = item.position
             if isinstance(item, Scanned):
                 totals.batches += 1
                 self._check_entries(item)
@@ -237,7 +237,7 @@ class SegmentCheck:
                 lost = f"{offsets_between(item.first_offset, item.next_offset)} cannot be read"
                 yield Problem(segment.log_path, f"{item.why}; {lost} ({item.size_bytes} bytes)", item.position)
                 self.next_offset = item.next_offset
-        progress(end - told)
+        progress(end - reported)
         totals.bytes += end
 
     def _check_entries(self, found: Scanned) -> None:

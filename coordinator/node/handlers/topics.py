@@ -126,11 +126,11 @@ class TopicHandlers:
         )
 
     def _configs_of(self, topic: NewTopic) -> list[CreatableTopicConfigs]:
-        told = []
+        reported = []
         for key in ALL_KEYS:
             origin = origins(key, topic.name, topic.configs, self._config)[0]
-            told.append(CreatableTopicConfigs(name=key.name, value=origin.text, config_source=origin.source))
-        return told
+            reported.append(CreatableTopicConfigs(name=key.name, value=origin.text, config_source=origin.source))
+        return reported
 
     def add_partitions(self, request: CreatePartitionsRequest, call: RequestContext) -> Steps[Any]:
         times = Counter(topic.name for topic in request.topics)
