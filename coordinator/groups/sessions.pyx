@@ -240,8 +240,8 @@ cdef class SessionTable:
         return [] if group is None else list(group.sessions)
 
     def answer_consumer_heartbeat(self, str group_id not None, str member_id not None, str instance_id,
-                                int32_t member_epoch, str client_id not None, str client_host not None,
-                                int64_t now_ms, int64_t connection=0):
+                                  int32_t member_epoch, str client_id not None, str client_host not None,
+                                  int64_t now_ms, int64_t connection=0):
         """As `answer_heartbeat`, of a ConsumerGroupHeartbeat that asks for nothing: the interval to answer, or -1."""
         cdef bytes group_bytes = group_id.encode(), member_bytes = member_id.encode(), client_bytes = client_id.encode()
         cdef bytes instance_bytes = b"" if instance_id is None else instance_id.encode()
@@ -257,7 +257,7 @@ cdef class SessionTable:
         return self.consumer_heartbeat(&fields, client_host.encode(), now_ms, connection)
 
     def answer_heartbeat(self, str group_id not None, str member_id not None, str group_instance_id,
-                       int32_t generation_id, int64_t now_ms, int64_t connection=0):
+                         int32_t generation_id, int64_t now_ms, int64_t connection=0):
         """The fast path as Python sees it: true when the heartbeat changed nothing but the deadline."""
         cdef bytes group_bytes = group_id.encode(), member_bytes = member_id.encode()
         cdef bytes instance_bytes = b"" if group_instance_id is None else group_instance_id.encode()

@@ -13,12 +13,15 @@ from tests.golden_vectors import GOLDEN_DIR, golden_vectors
 
 Vector = dict[str, Any]
 
+FOLDERS = ("wire", "share-wire", "streams-wire")
+
 
 def _by_api() -> dict[str, list[str]]:
     """The files of each API: versions that Kafka has since dropped are in a second file."""
     files: dict[str, list[str]] = {}
-    for path in sorted((GOLDEN_DIR / "wire").glob("[A-Z]*.jsonl.gz")):
-        files.setdefault(path.name.partition(".")[0], []).append(f"wire/{path.name}")
+    for folder in FOLDERS:
+        for path in sorted((GOLDEN_DIR / folder).glob("[A-Z]*.jsonl.gz")):
+            files.setdefault(path.name.partition(".")[0], []).append(f"{folder}/{path.name}")
     return files
 
 

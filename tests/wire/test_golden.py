@@ -35,12 +35,18 @@ from tests.golden_vectors import golden_vectors
 from tests.wire.api_vectors import FLEXIBLE, Vector, by_api, check_each, kind_of, name_of, untagged, vectors_of
 from tests.wire.kafka_json import definition_of, message_from_json
 
+SHARE_STATE_TOPIC = "__share_group_state"
 RECORDS: dict[str, type[Message]] = {
     kind.__name__: kind
     for kind in (
         ConsumerProtocolAssignment,
         ConsumerProtocolSubscription,
-        *(kind for record in record_formats(OFFSETS_TOPIC).values() for kind in (record.key, record.value)),
+        *(
+            kind
+            for topic in (OFFSETS_TOPIC, SHARE_STATE_TOPIC)
+            for record in record_formats(topic).values()
+            for kind in (record.key, record.value)
+        ),
     )
 }
 MUTATIONS = 10
@@ -52,7 +58,13 @@ def record_kind(vector: Vector) -> type[Message]:
     return RECORDS[vector["record"].removeprefix("Legacy")]
 
 
-RECORD_FILES = ("wire/_records.jsonl.gz", "wire/_records.old.jsonl.gz")
+RECORD_FILES = (
+    "wire/_records.jsonl.gz",
+    "wire/_records.old.jsonl.gz",
+    "share-wire/_records.jsonl.gz",
+    "share-wire/_state_records.jsonl.gz",
+    "streams-wire/_records.jsonl.gz",
+)
 
 
 @cache
@@ -212,7 +224,8 @@ def record_is_read_and_written_as_by_kafka(vector: Vector) -> None:
     if not vector.get("unknown_tags"):
         assert encode_versioned(expected_record(vector), vector["prefix"]) == data
     if vector["record"].endswith("Key"):
-        assert decode_key(data) == message
+        topic = SHARE_STATE_TOPIC if kind.__name__.startswith(("ShareSnapshot", "ShareUpdate")) else OFFSETS_TOPIC
+        assert decode_key(data, topic) == message
         assert decode_value(message, b"\0\0" + value_of(kind)().encode(0)) == value_of(kind)()
     for size in sizes_to_cut_at(data):
         assert "truncated" in refusal(decode_versioned, kind, data[:size])

@@ -114,10 +114,21 @@ def test_all_apis_are_compared_that_they_have() -> None:
     of_this_server = {"AlterGroupOwners", "DescribeGroupOwners"}
     tokens = {f"{verb}DelegationToken" for verb in ("Create", "Renew", "Expire", "Describe")}
     newer = {
-        "ConsumerGroupHeartbeat",
+        "AlterShareGroupOffsets",
         "ConsumerGroupDescribe",
+        "ConsumerGroupHeartbeat",
+        "DeleteShareGroupOffsets",
+        "DeleteShareGroupState",
         "DescribeShareGroupOffsets",
+        "InitializeShareGroupState",
+        "ReadShareGroupState",
+        "ReadShareGroupStateSummary",
+        "ShareAcknowledge",
+        "ShareFetch",
         "ShareGroupDescribe",
+        "ShareGroupHeartbeat",
         "StreamsGroupDescribe",
+        "StreamsGroupHeartbeat",
+        "WriteShareGroupState",
     }
     assert missing == newer | of_this_server | tokens

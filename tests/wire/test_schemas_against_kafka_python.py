@@ -124,11 +124,22 @@ def test_kafka_python_has_all_apis_but_the_consumer_protocols() -> None:
     of_this_server = {"AlterGroupOwners", "DescribeGroupOwners"}
     tokens = {f"{verb}DelegationToken" for verb in ("Create", "Renew", "Expire", "Describe")}
     newer = {
+        "AlterShareGroupOffsets",
         "ConnectProtocolAssignment",
         "ConsumerGroupDescribe",
         "ConsumerGroupHeartbeat",
+        "DeleteShareGroupOffsets",
+        "DeleteShareGroupState",
         "DescribeShareGroupOffsets",
+        "InitializeShareGroupState",
+        "ReadShareGroupState",
+        "ReadShareGroupStateSummary",
+        "ShareAcknowledge",
+        "ShareFetch",
         "ShareGroupDescribe",
+        "ShareGroupHeartbeat",
         "StreamsGroupDescribe",
+        "StreamsGroupHeartbeat",
+        "WriteShareGroupState",
     }
     assert missing - records == newer | of_this_server | tokens
