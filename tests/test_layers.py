@@ -198,8 +198,8 @@ def test_a_module_imports_only_what_its_layer_may():
 
 
 KNOWS_ONE_KIND: Final = {
-    "coordinator.core.groups.kinds": "the list of the kinds",
-    "coordinator.core.groups.operations": "the APIs of the classic protocol: their errors and their checks of requests",
+    "coordinator.core.kinds.table": "the list of the kinds",
+    "coordinator.core.kinds.operations": "the APIs of the classic protocol: their errors and their checks of requests",
     "coordinator.front.handlers.groups": "JoinGroup in old versions",
     "coordinator.audit.projections": "the list of their audits",
     "coordinator.explain.protocols.table": "the list of their words",
@@ -237,6 +237,13 @@ def test_a_kind_of_group_is_known_to_its_own_modules_and_the_tables_of_kinds():
         if imports_of_kinds(path) and not any(is_within(name_of(path), own) for own in OWN_OF_KINDS)
     }
     assert knowing == KNOWS_ONE_KIND.keys()
+
+
+def test_what_kinds_share_knows_none_of_them():
+    """The folder of a kind imports `core.groups`, and `core.kinds` imports both."""
+    for path in (ROOT / "coordinator" / "core" / "groups").rglob("*.py"):
+        assert not any(is_within(each, "coordinator.core.kinds") for each in imported(path)), path
+        assert imports_of_kinds(path) == [], path
 
 
 def test_no_module_reads_the_membership_of_a_group_as_that_of_a_kind():

@@ -32,7 +32,7 @@ APPLYING: Final = {
     "coordinator/core/classic/events.py": "the events of classic groups",
     "coordinator/core/groups/events.py": "the events of groups of any kind",
     "coordinator/core/offsets/events.py": "the events of committed offsets",
-    "coordinator/core/groups/stored.py": "a load makes groups of the records that events stored",
+    "coordinator/core/kinds/stored.py": "a load makes groups of the records that events stored",
     "coordinator/core/classic/records.py": "the same for the record of a classic group",
     "coordinator/core/consumer/group.py": "the methods by which events change a consumer group",
     "coordinator/core/consumer/conversion_events.py": "the events of groups that change their protocol",

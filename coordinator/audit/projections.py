@@ -15,7 +15,7 @@ from coordinator.core.groups.group import Group
 from coordinator.core.groups.kind import CLASSIC_NAME, CONSUMER_NAME
 from coordinator.core.groups.membership import Membership
 from coordinator.core.groups.states import GroupState
-from coordinator.core.groups.stored import EVENT_RECORDS
+from coordinator.core.kinds.stored import EVENT_RECORDS
 from coordinator.core.offsets import events as offset_events
 from coordinator.core.offsets.events import DeletionCause
 

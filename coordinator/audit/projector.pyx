@@ -16,8 +16,8 @@ from coordinator.audit.snapshots import (
     CHECKPOINT_RECORDS, CHECKPOINT_RECORDS_PER_GROUP, CHECKPOINT_RECORDS_PER_MEMBER, MEMBERS_AT_ONCE, SnapshotRound,
 )
 from coordinator.audit.world import NoCluster, World
-from coordinator.core.groups.kinds import KINDS
-from coordinator.core.groups.stored import EVENT_RECORDS
+from coordinator.core.kinds.table import KINDS
+from coordinator.core.kinds.stored import EVENT_RECORDS
 from coordinator.core.offsets import events as offset_events
 
 cdef object SUPERSEDED = schema.RebalanceSuperseded     # describes the group before the rebalance that replaces its own

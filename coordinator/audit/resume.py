@@ -37,8 +37,8 @@ from coordinator.audit.schema import (
 from coordinator.core.causes import Cause
 from coordinator.core.groups.group import Group
 from coordinator.core.groups.kind import CLASSIC_NAME
-from coordinator.core.groups.kinds import KINDS
 from coordinator.core.groups.states import DEAD, EMPTY, GroupState
+from coordinator.core.kinds.table import KINDS
 
 if TYPE_CHECKING:
     from coordinator.audit.projector import AuditProjector

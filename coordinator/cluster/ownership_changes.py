@@ -18,8 +18,8 @@ from coordinator.cluster.sentinels.membership import Sentinel
 from coordinator.cluster.sentinels.sentinels import Sentinels
 from coordinator.core.causes import Cause
 from coordinator.core.decision import OperationContext
-from coordinator.core.groups.operations import RELEASE_GROUP
 from coordinator.core.groups.states import EMPTY
+from coordinator.core.kinds.operations import RELEASE_GROUP
 from coordinator.front.pending_requests import PendingRequests
 from coordinator.groups.coordinator import GroupCoordinator
 from coordinator.runtime.interfaces import StoreError

@@ -8,10 +8,10 @@ import msgspec
 from _wire.errors import ErrorCode
 from coordinator.core.causes import Cause
 from coordinator.core.decision import OperationContext
-from coordinator.core.groups import operations
 from coordinator.core.groups.group import Group
 from coordinator.core.groups.membership import Membership, MemberView
 from coordinator.core.groups.requests import ForcedRebalance, InstanceTaken, SessionExpired
+from coordinator.core.kinds import operations
 from coordinator.deadlines import deadline_after
 from coordinator.faults.answers import Send, catch_answer
 from coordinator.faults.request_faults import Surroundings

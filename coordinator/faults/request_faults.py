@@ -7,8 +7,8 @@ from typing import Any, Final
 import msgspec
 
 from _wire.errors import ErrorCode
-from coordinator.core.groups import operations
 from coordinator.core.groups.rejections import RejectedRequest
+from coordinator.core.kinds import operations
 from coordinator.deadlines import deadline_after
 from coordinator.faults.answers import Send, catch_answer, raw_connection
 from coordinator.faults.matching import Matcher

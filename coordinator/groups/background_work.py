@@ -10,7 +10,7 @@ from coordinator.core.decision import Environment
 from coordinator.core.groups.background_work import StartWork, Worker, WorkSteps
 from coordinator.core.groups.group import Group
 from coordinator.core.groups.membership import Membership
-from coordinator.core.groups.operations import OPERATIONS
+from coordinator.core.kinds.operations import OPERATIONS
 from coordinator.core.operation import Operation
 from coordinator.runtime.slices import SlicedWork, Steps
 

@@ -16,7 +16,7 @@ from coordinator.core.decision import Decision, Environment, OperationContext
 from coordinator.core.event import Event
 from coordinator.core.groups.group import Group
 from coordinator.core.groups.states import EMPTY, GroupState
-from coordinator.core.groups.stored import StoredGroups, is_group_key, stores_group
+from coordinator.core.kinds.stored import StoredGroups, is_group_key, stores_group
 from coordinator.core.stored import Stored
 from coordinator.core.stored_batch import StoredBatch
 from coordinator.groups.background_work import GroupWork

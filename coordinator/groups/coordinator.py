@@ -13,11 +13,11 @@ from coordinator.config.group_keys import OFFSETS_RETENTION_CHECK_INTERVAL_MS
 from coordinator.core.address_limits import PendingMember
 from coordinator.core.causes import Cause
 from coordinator.core.decision import Environment, OperationContext
-from coordinator.core.groups import operations
 from coordinator.core.groups.group import Group, is_oversized
-from coordinator.core.groups.kinds import KINDS
 from coordinator.core.groups.old_clients import OldClient
 from coordinator.core.groups.requests import SessionExpired
+from coordinator.core.kinds import operations
+from coordinator.core.kinds.table import KINDS
 from coordinator.core.offsets.delete import GoneTopics
 from coordinator.core.operation import Operation
 from coordinator.core.partitioning import partition_for

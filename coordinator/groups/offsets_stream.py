@@ -6,8 +6,8 @@ from typing import Final
 from _wire.control_records import EndTxnMarker
 from _wire.errors import MalformedMessage
 from _wire.records import build_batch
-from coordinator.core.groups.batch_replay import BatchReplay
-from coordinator.core.groups.stored import StoredGroups
+from coordinator.core.kinds.batch_replay import BatchReplay
+from coordinator.core.kinds.stored import StoredGroups
 from coordinator.core.stored import Producer, Stored, StoredRecord, TransactionMarker
 from coordinator.log.partition.partition_log import PartitionLog
 from coordinator.log.segments.segment_file import PrebuiltBatch

@@ -9,9 +9,9 @@ from coordinator.core.event import Event
 from coordinator.core.groups.background_work import StartWork
 from coordinator.core.groups.events import GroupCreated, GroupRemoved
 from coordinator.core.groups.group import Group
-from coordinator.core.groups.kinds import KINDS, new_group
 from coordinator.core.groups.states import STABLE, GroupState
-from coordinator.core.groups.stored import StoredGroups, records_of
+from coordinator.core.kinds.stored import StoredGroups, records_of
+from coordinator.core.kinds.table import KINDS, new_group
 from coordinator.core.offsets.events import OffsetsDeleted, TransactionalOffsetsCommitted, TransactionCompleted
 from coordinator.core.offsets.groups_in_transaction import GroupsInTransaction, producers_of
 from coordinator.core.operation import Scope

@@ -6,9 +6,9 @@ from typing import Any, Final
 
 from coordinator.core.event import Event
 from coordinator.core.groups.events import GroupRemoved
-from coordinator.core.groups.kinds import KINDS
 from coordinator.core.groups.membership import Membership
 from coordinator.core.groups.states import GroupState
+from coordinator.core.kinds.table import KINDS
 from coordinator.logger import logger
 
 REASONS: Final[dict[type, Callable[[Any], str]]] = {GroupRemoved: lambda event: event.cause} | {

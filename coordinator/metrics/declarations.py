@@ -10,7 +10,7 @@ from typing import Final
 import msgspec
 
 from coordinator.core.groups.kind import CLASSIC_NAME, CONSUMER_NAME
-from coordinator.core.groups.kinds import KINDS
+from coordinator.core.kinds.table import KINDS
 
 
 class Kind(StrEnum):

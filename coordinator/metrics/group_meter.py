@@ -11,8 +11,8 @@ from coordinator.core.causes import Cause
 from coordinator.core.groups.event import GroupEvent
 from coordinator.core.groups.events import GroupRemoved, RequestRejected
 from coordinator.core.groups.kind import GroupKind
-from coordinator.core.groups.kinds import KINDS
 from coordinator.core.groups.states import GroupState
+from coordinator.core.kinds.table import KINDS
 from coordinator.core.offsets.events import (
     DeletionCause,
     OffsetsDeleted,

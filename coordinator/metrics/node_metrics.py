@@ -15,7 +15,7 @@ from coordinator.config.metrics_keys import METRICS_GROUPS_ALLOW, METRICS_GROUPS
 from coordinator.config.settings import Config
 from coordinator.config.transaction_keys import TRANSACTION_MAX_TIMEOUT_MS
 from coordinator.core.groups.kind import CLASSIC_NAME
-from coordinator.core.groups.kinds import KINDS
+from coordinator.core.kinds.table import KINDS
 from coordinator.core.offsets.events import DeletionCause
 from coordinator.groups.coordinator import GroupCoordinator
 from coordinator.groups.sessions import SessionTable

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from _wire.errors import ErrorCode
 from coordinator.core.decision import OperationContext
-from coordinator.core.groups import operations as group_operations
+from coordinator.core.kinds import operations as group_operations
 from coordinator.core.stored import TransactionMarker
 from coordinator.front.group_context import GroupContext
 from coordinator.runtime.reply_to import ReplyTo

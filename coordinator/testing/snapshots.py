@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from coordinator.core.groups.group import Group
-from coordinator.core.groups.kinds import KINDS
 from coordinator.core.groups.membership import Membership, MemberView, TopicName
+from coordinator.core.kinds.table import KINDS
 from coordinator.explain.words import counted, listed, plain
 
 DEAD: Final = "Dead"

@@ -14,8 +14,8 @@ from _wire.messages.offset_commit import (
 from coordinator.audit import schema
 from coordinator.config.settings import Config
 from coordinator.core.causes import REASON_CHARACTERS_MAX, Cause
-from coordinator.core.groups import operations
 from coordinator.core.groups.events import GroupCreated
+from coordinator.core.kinds import operations
 from coordinator.core.stored import Producer
 from coordinator.explain.history import GroupHistory
 from coordinator.explain.notes import notes

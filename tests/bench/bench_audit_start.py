@@ -37,7 +37,7 @@ from coordinator.config.settings import Config  # noqa: E402
 from coordinator.core.classic.events import GenerationStable, GenerationStarted  # noqa: E402
 from coordinator.core.groups.event import GroupEvent  # noqa: E402
 from coordinator.core.groups.group import Group  # noqa: E402
-from coordinator.core.groups.kinds import new_group  # noqa: E402
+from coordinator.core.kinds.table import new_group  # noqa: E402
 from coordinator.core.partitioning import partition_for  # noqa: E402
 from coordinator.core.stored_batch import StoredBatch  # noqa: E402
 from coordinator.groups.audit_stream import AuditStream  # noqa: E402

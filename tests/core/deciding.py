@@ -6,7 +6,7 @@ from typing import Any
 from coordinator.config.settings import Config
 from coordinator.core.decision import Environment, OperationContext
 from coordinator.core.groups.group import Group
-from coordinator.core.groups.kinds import new_group
+from coordinator.core.kinds.table import new_group
 from tests.simulation.server import AnyTopics
 
 

@@ -15,7 +15,7 @@ from _wire.messages.offset_commit import (
 )
 from _wire.messages.offset_fetch import OffsetFetchRequest
 from _wire.messages.sync_group import SyncGroupRequest
-from coordinator.core.groups import operations
+from coordinator.core.kinds import operations
 from coordinator.core.offsets import commit as offset_commit
 from coordinator.core.operation import Operation
 from tests.core.deciding import context, group_with

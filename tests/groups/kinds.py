@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from coordinator.core.groups.kinds import KINDS
+from coordinator.core.kinds.table import KINDS
 from coordinator.groups.state_machine import GroupStateMachine
 
 

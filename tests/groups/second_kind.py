@@ -6,11 +6,11 @@ import pytest
 
 from coordinator.audit import projections
 from coordinator.core.decision import Decision
-from coordinator.core.groups import stored
 from coordinator.core.groups.background_work import StartWork
 from coordinator.core.groups.events import GroupCreated
-from coordinator.core.groups.kinds import KINDS
-from coordinator.core.groups.operations import OPERATIONS, results_of_work
+from coordinator.core.kinds import stored
+from coordinator.core.kinds.operations import OPERATIONS, results_of_work
+from coordinator.core.kinds.table import KINDS
 from coordinator.core.sessions import SessionStarted
 from coordinator.groups import transition_log
 from tests.groups.epochs.audit import AUDIT

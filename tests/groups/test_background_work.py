@@ -10,8 +10,8 @@ from coordinator.core.consumer.member import MemberMetadata
 from coordinator.core.consumer.target import MEMBERS_AT_ONCE, TargetInput, compute_target
 from coordinator.core.consumer.target_events import TargetComputationStarted
 from coordinator.core.consumer.workers import COMPUTE_TARGET, RESUME_LOADED
-from coordinator.core.groups.kinds import KINDS, new_group
-from coordinator.core.groups.operations import OPERATIONS
+from coordinator.core.kinds.operations import OPERATIONS
+from coordinator.core.kinds.table import KINDS, new_group
 from coordinator.logger import logger
 from tests.core.consumer.world import FixedTopics
 from tests.groups.working import HOST, Loop, Working

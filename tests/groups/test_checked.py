@@ -15,11 +15,11 @@ from coordinator.core.classic.events import GenerationStable, RebalanceStarted
 from coordinator.core.classic.group import ClassicGroup, Rebalance, RebalanceReason
 from coordinator.core.classic.rebalance import next_deadline_ms
 from coordinator.core.decision import NOTHING, Decision, OperationContext, Reply
-from coordinator.core.groups import operations, stored
 from coordinator.core.groups.events import GroupCreated, GroupRemoved
 from coordinator.core.groups.group import Group
-from coordinator.core.groups.kinds import new_group
 from coordinator.core.groups.states import GroupState
+from coordinator.core.kinds import operations, stored
+from coordinator.core.kinds.table import new_group
 from coordinator.core.offsets.events import OffsetsCommitted, OffsetsDeleted, TransactionalOffsetsCommitted
 from coordinator.core.operation import Operation, Scope
 from coordinator.core.stored import Producer
@@ -85,7 +85,7 @@ def test_no_check_fails_in_a_random_history(monkeypatch, seed):
 def test_without_asserts_transitions_and_checks_still_hold():
     """`python -O` leaves out `assert` statements."""
     program = """
-from coordinator.core.groups.kinds import new_group
+from coordinator.core.kinds.table import new_group
 from coordinator.core.groups.states import STABLE
 from coordinator.core.classic.states import IllegalTransition
 from coordinator.groups.checked import CheckFailed, check_derived_fields

@@ -11,9 +11,9 @@ from coordinator.core.classic.events import GenerationStable, GenerationStarted,
 from coordinator.core.classic.group import ClassicGroup
 from coordinator.core.decision import NOTHING, Decision, OperationContext, replying
 from coordinator.core.event import Event
-from coordinator.core.groups import operations, stored
 from coordinator.core.groups.group import Group
 from coordinator.core.groups.requests import SessionExpired
+from coordinator.core.kinds import operations, stored
 from coordinator.core.offsets.events import OffsetsCommitted
 from coordinator.core.offsets.records import CommittedOffset
 from coordinator.core.operation import ADVANCE, Scope

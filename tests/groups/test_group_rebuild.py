@@ -17,7 +17,7 @@ from coordinator.core.event import Event
 from coordinator.core.groups.events import GroupCreated
 from coordinator.core.groups.group import Group
 from coordinator.core.groups.states import GroupState
-from coordinator.core.groups.stored import StoredGroups
+from coordinator.core.kinds.stored import StoredGroups
 from coordinator.core.operation import ADVANCE
 from coordinator.core.stored import Producer
 from coordinator.groups import offsets_stream

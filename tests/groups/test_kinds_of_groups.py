@@ -22,10 +22,10 @@ from coordinator.audit import projections
 from coordinator.core.classic.group import ClassicGroup
 from coordinator.core.consumer.group import FIRST_EPOCH
 from coordinator.core.decision import Decision, OperationContext
-from coordinator.core.groups import operations, stored
 from coordinator.core.groups.kind import GroupKind
-from coordinator.core.groups.kinds import KINDS
 from coordinator.core.groups.states import DEAD, EMPTY
+from coordinator.core.kinds import operations, stored
+from coordinator.core.kinds.table import KINDS
 from coordinator.core.operation import Operation
 from coordinator.core.stored_batch import StoredBatch
 from coordinator.groups.machines import SWITCH

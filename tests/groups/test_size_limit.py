@@ -8,8 +8,8 @@ from _wire.messages.offset_commit import (
     OffsetCommitRequestPartition,
     OffsetCommitRequestTopic,
 )
-from coordinator.core.groups import operations
 from coordinator.core.groups.states import GroupState
+from coordinator.core.kinds import operations
 from tests.captured_logs import capture_logs
 from tests.simulation.simulation import GROUP_ID, SESSION_TIMEOUT_MS, Sent, Simulation
 

@@ -12,7 +12,7 @@ from _wire.messages.group_metadata_record import GroupMetadataKey, GroupMetadata
 from _wire.records import BATCH_HEADER_BYTES, batch_headers, build_batch
 from coordinator.audit.schema import Record as AuditRecord
 from coordinator.core.classic import records as group_records
-from coordinator.core.groups.stored import StoredGroups
+from coordinator.core.kinds.stored import StoredGroups
 from coordinator.core.stored import Producer, TransactionMarker
 from coordinator.core.stored_batch import StoredBatch
 from coordinator.groups.audit_checkpoints import AuditCheckpoints

@@ -6,9 +6,9 @@ import pytest
 
 from _wire.errors import ErrorCode
 from _wire.messages.offset_fetch import OffsetFetchRequest, OffsetFetchRequestGroup, OffsetFetchRequestTopics
-from coordinator.core.groups import operations, stored
-from coordinator.core.groups.batch_replay import BatchReplay
-from coordinator.core.groups.stored import StoredGroups
+from coordinator.core.kinds import operations, stored
+from coordinator.core.kinds.batch_replay import BatchReplay
+from coordinator.core.kinds.stored import StoredGroups
 from coordinator.core.offsets import transactional as transactional_offsets
 from coordinator.core.stored import Producer, TransactionMarker
 from coordinator.runtime.failed_keys import REBUILD_RETRY_MS_AT_FIRST

@@ -9,7 +9,7 @@ import pytest
 from coordinator.core.decision import Environment, Topics
 from coordinator.core.groups.background_work import StartWork
 from coordinator.core.groups.group import Group
-from coordinator.core.groups.kinds import KINDS, new_group
+from coordinator.core.kinds.table import KINDS, new_group
 from coordinator.core.operation import Operation
 from coordinator.core.topic_listing import TopicListing
 from coordinator.groups.background_work import GroupWork, StartedWork

@@ -7,8 +7,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from coordinator.core.groups.kinds import new_group
 from coordinator.core.groups.states import GroupState
+from coordinator.core.kinds.table import new_group
 from coordinator.metrics.census import GroupCensus
 from coordinator.metrics.group_meter import GroupMeter, GroupRecord
 from coordinator.metrics.top_groups import TopGroups

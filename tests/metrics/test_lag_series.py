@@ -13,7 +13,7 @@ from _wire.messages.offset_commit import (
 )
 from _wire.records import Record, build_batch
 from coordinator.audit.world import NoCluster
-from coordinator.core.groups.kinds import new_group
+from coordinator.core.kinds.table import new_group
 from coordinator.core.offsets.records import CommittedOffset
 from coordinator.groups.audit_projection import AuditProjection
 from coordinator.groups.audit_stream import AuditStream

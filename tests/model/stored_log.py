@@ -1,11 +1,11 @@
-"""What `__consumer_offsets` holds, read record by record: the slow twin of `core/groups/batch_replay.pyx`."""
+"""What `__consumer_offsets` holds, read record by record: the slow twin of `core/kinds/batch_replay.pyx`."""
 
 from collections.abc import Iterable, Mapping
 
 from _wire.control_records import read_end_txn_marker
 from _wire.records import parse_records
 from coordinator.core.groups.group import Group
-from coordinator.core.groups.stored import StoredGroups
+from coordinator.core.kinds.stored import StoredGroups
 from coordinator.core.stored import Producer, Stored, TransactionMarker
 from coordinator.core.stored_batch import StoredBatch
 from coordinator.log.partition.partition_log import PartitionLog

@@ -6,9 +6,9 @@ from msgspec.structs import replace
 from _wire.errors import ErrorCode
 from coordinator.config.settings import Config
 from coordinator.core.decision import NOTHING
-from coordinator.core.groups import operations
-from coordinator.core.groups.kinds import new_group
 from coordinator.core.groups.states import GroupState
+from coordinator.core.kinds import operations
+from coordinator.core.kinds.table import new_group
 from coordinator.core.stored import Producer
 from coordinator.groups import offsets_stream
 from coordinator.groups import state_machine as group_state_machine

@@ -10,9 +10,9 @@ from _wire.errors import ErrorCode
 from _wire.messages.heartbeat import HeartbeatResponse
 from _wire.records import build_batch
 from coordinator.core.decision import NOTHING, Decision, OperationContext, replying
-from coordinator.core.groups import operations
 from coordinator.core.groups.requests import SessionExpired
 from coordinator.core.groups.states import GroupState
+from coordinator.core.kinds import operations
 from coordinator.core.operation import ADVANCE, Operation, Scope
 from coordinator.runtime.interfaces import Replay, StoreError
 from coordinator.runtime.slices import Steps

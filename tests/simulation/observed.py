@@ -5,7 +5,7 @@ from typing import Any
 
 from _wire.errors import ErrorCode
 from coordinator.core.decision import OperationContext
-from coordinator.core.groups import operations
+from coordinator.core.kinds import operations
 from coordinator.core.operation import Operation
 from coordinator.front.pending_requests import PendingRequests
 from coordinator.groups.coordinator import GroupCoordinator

@@ -17,9 +17,9 @@ from coordinator.core.client_connection import ClientConnection
 from coordinator.core.client_details import ClientDetails
 from coordinator.core.decision import Decision, Environment, OperationContext
 from coordinator.core.event import Event
-from coordinator.core.groups import operations
 from coordinator.core.groups.group import Group
 from coordinator.core.groups.rejections import RejectedRequest
+from coordinator.core.kinds import operations
 from coordinator.core.operation import Answer, Operation, Scope
 from coordinator.core.pauses import Pauses
 from coordinator.front.pending_requests import PendingRequests, Waiting

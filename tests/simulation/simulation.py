@@ -27,10 +27,10 @@ from coordinator.config.settings import Config
 from coordinator.core.classic.group import ClassicGroup
 from coordinator.core.client_connection import ClientConnection
 from coordinator.core.event import Event
-from coordinator.core.groups import operations
 from coordinator.core.groups.group import Group
-from coordinator.core.groups.kinds import new_group
 from coordinator.core.groups.states import GroupState
+from coordinator.core.kinds import operations
+from coordinator.core.kinds.table import new_group
 from coordinator.core.offsets.committed_offsets import CommittedOffsets
 from coordinator.core.operation import Operation
 from coordinator.core.stored import Producer, TransactionMarker

@@ -13,9 +13,9 @@ from coordinator.core.consumer import conversion_events, large_targets
 from coordinator.core.consumer import events as consumer_events
 from coordinator.core.consumer.member import MemberState
 from coordinator.core.decision import Decision, OperationContext
-from coordinator.core.groups import operations
 from coordinator.core.groups.group import Group
 from coordinator.core.groups.states import GroupState
+from coordinator.core.kinds import operations
 from coordinator.core.offsets import events as offset_events
 from coordinator.core.offsets.events import DeletionCause
 from tests.examples import examples

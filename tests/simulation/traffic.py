@@ -6,8 +6,8 @@ from typing import Any, Final
 
 from _wire.errors import ErrorCode
 from coordinator.core.groups.group import Group
-from coordinator.core.groups.kinds import new_group
-from coordinator.core.groups.operations import OPERATIONS
+from coordinator.core.kinds.operations import OPERATIONS
+from coordinator.core.kinds.table import new_group
 from coordinator.core.stored import Producer
 from coordinator.core.topic_partition import TopicPartition
 from tests.simulation import invariants

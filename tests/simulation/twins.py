@@ -19,9 +19,9 @@ from coordinator.core.groups.event import GroupEvent
 from coordinator.core.groups.events import GroupCreated, GroupRemoved
 from coordinator.core.groups.group import Group
 from coordinator.core.groups.kind import CLASSIC_NAME, CONSUMER_NAME
-from coordinator.core.groups.kinds import new_group
 from coordinator.core.groups.states import GroupState
-from coordinator.core.groups.stored import StoredGroups
+from coordinator.core.kinds.stored import StoredGroups
+from coordinator.core.kinds.table import new_group
 from coordinator.core.offsets.events import (
     DeletionCause,
     OffsetsCommitted,

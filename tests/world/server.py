@@ -19,9 +19,9 @@ from coordinator.config.settings import Config
 from coordinator.core.client_connection import ClientConnection
 from coordinator.core.client_details import ClientDetails
 from coordinator.core.decision import OperationContext
-from coordinator.core.groups import operations
 from coordinator.core.groups.group import Group
 from coordinator.core.groups.rejections import RejectedRequest
+from coordinator.core.kinds import operations
 from coordinator.core.operation import Answer, Operation
 from coordinator.core.pauses import Pauses
 from coordinator.groups.audit_projection import AuditProjection

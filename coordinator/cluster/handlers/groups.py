@@ -23,7 +23,8 @@ from coordinator.cluster.rights.probes import Permission
 from coordinator.cluster.rights.rights import RightsQuestions
 from coordinator.cluster.sentinels.membership import Sentinel
 from coordinator.core.consumer_protocol import read_subscription
-from coordinator.core.groups import admin, operations
+from coordinator.core.groups import admin
+from coordinator.core.kinds import operations
 from coordinator.core.offsets import commit as offset_commit
 from coordinator.core.offsets import fetch as offset_fetch
 from coordinator.core.offsets.checks import MAY_COMMIT, MayDelete

@@ -17,7 +17,7 @@ from _wire.messages.join_group import JoinGroupResponse
 from _wire.messages.offset_fetch import OffsetFetchRequest
 from coordinator.cluster.relay.directory import Directory
 from coordinator.cluster.relay.responses import ASKED_AT_ONCE, ELEMENTS_MAX, LONG_FRAME_BYTES, in_long_steps
-from coordinator.core.groups.operations import OPERATIONS
+from coordinator.core.kinds.operations import OPERATIONS
 from coordinator.core.offsets import commit as offset_commit
 from coordinator.core.offsets import fetch as offset_fetch
 from coordinator.runtime.slices import Steps, awaited_all

@@ -1,6 +1,6 @@
 """The APIs of the group coordinator: requests go to the shards of their groups as operations, responses come back.
 
-This module has no rules about groups; `coordinator/core/groups/operations.py` is the table of them.
+This module has no rules about groups; `coordinator/core/kinds/operations.py` is the table of them.
 """
 
 from collections.abc import Callable, Iterable
@@ -13,9 +13,10 @@ import msgspec
 from _wire.errors import ErrorCode
 from coordinator.core.classic import joining
 from coordinator.core.consumer import describe
-from coordinator.core.groups import admin, operations
+from coordinator.core.groups import admin
 from coordinator.core.groups.answer_sizes import FEW_PARTITIONS, FEW_TOPICS, described_bytes, fetched_bytes
 from coordinator.core.groups.rejections import RejectedRequest
+from coordinator.core.kinds import operations
 from coordinator.core.offsets import commit as offset_commit
 from coordinator.core.offsets import fetch as offset_fetch
 from coordinator.core.offsets.records import asks_for_few

@@ -13,9 +13,10 @@ import msgspec
 from _wire.errors import ErrorCode
 from _wire.headers import encode_response
 from coordinator.config.network_keys import SOCKET_REQUEST_MAX_BYTES
-from coordinator.core.groups import admin, operations
+from coordinator.core.groups import admin
 from coordinator.core.groups.answer_sizes import GROUP_BYTES, LISTED_BYTES, is_about_all
 from coordinator.core.groups.group import Group
+from coordinator.core.kinds import operations
 from coordinator.core.operation import Operation
 from coordinator.core.partitioning import partition_for
 from coordinator.front.dispatch import DEFERRED

@@ -34,8 +34,8 @@ from coordinator.broker.data.producers import Marker, ProducerStates
 from coordinator.config.network_keys import SOCKET_REQUEST_MAX_BYTES
 from coordinator.config.transaction_keys import WRITE_TXN_MARKERS_ENABLE
 from coordinator.core.decision import OperationContext
-from coordinator.core.groups import operations as group_operations
 from coordinator.core.groups.rejections import RejectedRequest
+from coordinator.core.kinds import operations as group_operations
 from coordinator.core.offsets.transactional import error_response as offsets_error
 from coordinator.core.stored import Producer, TransactionMarker
 from coordinator.core.topic_partition import TopicPartition

@@ -13,7 +13,7 @@ from coordinator.cluster.log.cluster_log import ClusterLog
 from coordinator.cluster.log.notes import Owner, Rule, owned_record, rule_record
 from coordinator.cluster.log.store import RENEWAL_MS, ClusterStore
 from coordinator.cluster.log.writer import PartitionWriter
-from coordinator.core.groups.stored import StoredGroups
+from coordinator.core.kinds.stored import StoredGroups
 from coordinator.core.stored_batch import StoredBatch
 from coordinator.groups.offsets_stream import GroupReplay
 from coordinator.internal_topics import AUDIT_TOPIC, MEMBERSHIP_TOPIC

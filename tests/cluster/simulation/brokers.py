@@ -29,7 +29,7 @@ from _wire.messages.metadata import (
 )
 from _wire.messages.produce import PartitionProduceResponse, ProduceResponse, TopicProduceResponse
 from coordinator.cluster.log.access import Refused
-from coordinator.core.groups import operations
+from coordinator.core.kinds import operations
 from coordinator.core.offsets import commit as offset_commit
 from coordinator.core.operation import Operation
 from coordinator.internal_topics import AUDIT_TOPIC, MEMBERSHIP_TOPIC

@@ -11,7 +11,7 @@ from _wire.messages.leave_group import LeaveGroupRequest, MemberIdentity
 from coordinator.audit.schema import CoordinatorPaused, GroupHeldByCluster, decode_coordinator_event
 from coordinator.cluster.held_groups import CHECK_SECONDS
 from coordinator.cluster.sentinels.membership import INSTANCE_ID, JOIN_VERSION_MAX, LEAVE_VERSION
-from coordinator.core.groups import operations
+from coordinator.core.kinds import operations
 from coordinator.core.partitioning import partition_for
 from coordinator.internal_topics import AUDIT_TOPIC
 from tests.cluster.simulation.cluster import PARTITIONS, TOPIC, Waiting

@@ -16,9 +16,9 @@ from coordinator.core.consumer.kind import CONSUMER
 from coordinator.core.consumer.target_events import TargetComputationStarted
 from coordinator.core.consumer.workers import COMPUTE_TARGET, RESOLVE_PATTERNS
 from coordinator.core.decision import Environment
-from coordinator.core.groups import operations
 from coordinator.core.groups.background_work import Worker, WorkSteps
 from coordinator.core.groups.session_expiry import RETRY_MS
+from coordinator.core.kinds import operations
 from coordinator.groups.state_machine import GroupStateMachine
 from coordinator.log.errors import LogAppendError
 from coordinator.log.partition.partition_log import PartitionLog

@@ -1,8 +1,8 @@
 """A rebalance that a fault of a test asks for: the group epoch rises, and the members go on with what they have."""
 
 from coordinator.core.causes import Cause
-from coordinator.core.groups import operations
 from coordinator.core.groups.requests import ForcedRebalance
+from coordinator.core.kinds import operations
 from tests.core.consumer.world import World
 from tests.simulation.simulation import GROUP_ID, Sent
 

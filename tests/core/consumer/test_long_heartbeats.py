@@ -11,7 +11,7 @@ from coordinator.core.consumer import long_heartbeats
 from coordinator.core.consumer.heartbeat_requests import prepare
 from coordinator.core.consumer.long_heartbeats import NAMES_SORTED_AT_ONCE, LongHeartbeat, sorted_names
 from coordinator.core.consumer.named_topics import NAMES_COUNTED_AT_ONCE
-from coordinator.core.groups import operations
+from coordinator.core.kinds import operations
 from coordinator.core.operation import Answer
 from coordinator.groups.state_machine import GroupStateMachine
 from tests.core.consumer.world import World

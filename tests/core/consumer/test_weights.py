@@ -9,7 +9,7 @@ from coordinator.core.consumer import large_targets
 from coordinator.core.consumer.heartbeat import NEW_GROUP_OPERATIONS
 from coordinator.core.consumer.member_update import NAMES_LOOKED_UP_PER_OPERATION, OPERATIONS_PER_EVENT
 from coordinator.core.consumer.named_topics import NAMES_PER_OPERATION
-from coordinator.core.groups import operations
+from coordinator.core.kinds import operations
 from tests.core.consumer.world import World
 from tests.simulation.simulation import GROUP_ID, Sent
 

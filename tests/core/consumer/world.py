@@ -23,7 +23,7 @@ from _wire.records import parse_records
 from coordinator.core.client_connection import ClientConnection
 from coordinator.core.consumer.group import ConsumerGroup
 from coordinator.core.decision import Environment
-from coordinator.core.groups import operations
+from coordinator.core.kinds import operations
 from coordinator.core.topic_listing import TopicListing
 from coordinator.patterns import Pattern
 from tests.simulation.simulation import GROUP_ID, Sent, Simulation

@@ -10,9 +10,9 @@ from _wire.messages.sync_group import SyncGroupRequest
 from coordinator.core.classic import members
 from coordinator.core.classic.group import Member, Protocol
 from coordinator.core.classic.rebalance import advance
-from coordinator.core.groups import operations
 from coordinator.core.groups.rejections import PROTOCOLS_KEPT_MAX, rejection
 from coordinator.core.groups.states import COMPLETING_REBALANCE, GroupState
+from coordinator.core.kinds import operations
 from tests.core.deciding import context, group_with
 from tests.simulation.simulation import GROUP_ID, Sent, Simulation
 

@@ -8,8 +8,8 @@ from _wire.messages.offset_delete import (
     OffsetDeleteRequestPartition,
     OffsetDeleteRequestTopic,
 )
-from coordinator.core.groups import operations
-from coordinator.core.groups.stored import StoredGroups
+from coordinator.core.kinds import operations
+from coordinator.core.kinds.stored import StoredGroups
 from coordinator.core.stored_batch import StoredBatch
 from tests.model.stored_log import stored_in
 from tests.simulation.consumers import subscription

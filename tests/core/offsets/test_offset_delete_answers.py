@@ -10,7 +10,7 @@ from _wire.messages.offset_delete import (
     OffsetDeleteRequestPartition,
     OffsetDeleteRequestTopic,
 )
-from coordinator.core.groups import operations
+from coordinator.core.kinds import operations
 from coordinator.core.offsets.events import OffsetsDeleted
 from coordinator.core.topic_partition import TopicPartition
 from tests.simulation.simulation import GROUP_ID, Sent, Simulation

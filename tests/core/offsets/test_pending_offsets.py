@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from coordinator.core.groups.group import Group
-from coordinator.core.groups.kinds import new_group
+from coordinator.core.kinds.table import new_group
 from coordinator.core.offsets import transactional as transactional_offsets
 from coordinator.core.offsets.committed_offsets import CommittedOffsets
 from coordinator.core.offsets.pending_offsets import PendingOffsets

@@ -11,9 +11,9 @@ from _wire.messages.txn_offset_commit import (
     TxnOffsetCommitRequestPartition,
     TxnOffsetCommitRequestTopic,
 )
-from coordinator.core.groups.kinds import new_group
 from coordinator.core.groups.states import GroupState
-from coordinator.core.groups.stored import StoredGroups
+from coordinator.core.kinds.stored import StoredGroups
+from coordinator.core.kinds.table import new_group
 from coordinator.core.offsets import fetch as offset_fetch
 from coordinator.core.offsets import transactional as transactional_offsets
 from coordinator.core.offsets.events import TransactionCompleted

@@ -11,8 +11,8 @@ from tests.groups.epochs.recipe import add_kind
 def played() -> dict[str, Any]:
     from _wire.messages.list_groups import ListGroupsRequest
     from coordinator.core.decision import OperationContext
-    from coordinator.core.groups import operations
-    from coordinator.core.groups.kinds import KINDS
+    from coordinator.core.kinds import operations
+    from coordinator.core.kinds.table import KINDS
     from coordinator.core.operation import Operation
     from coordinator.explain.history import GroupHistory
     from coordinator.explain.protocols.table import protocol_of

@@ -11,7 +11,7 @@ from types import CodeType, ModuleType
 from typing import Final
 
 RECIPE: Final[Mapping[str, Mapping[str, str]]] = {
-    "coordinator.core.groups.kinds": {
+    "coordinator.core.kinds.table": {
         "from coordinator.core.consumer.kind import CONSUMER\n": "from tests.groups.epochs.kind import KIND\n",
         "for kind in (CLASSIC, CONSUMER": ", KIND",
     },

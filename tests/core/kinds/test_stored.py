@@ -1,7 +1,7 @@
 from _wire.embedded import decode_key, encode_versioned
 from _wire.messages.offset_commit_record import OffsetCommitKey, OffsetCommitValue
 from coordinator.core.groups.states import GroupState
-from coordinator.core.groups.stored import StoredGroups
+from coordinator.core.kinds.stored import StoredGroups
 from coordinator.core.stored_batch import StoredBatch
 from coordinator.core.topic_partition import TopicPartition
 from tests.model.stored_log import stored_in

@@ -13,8 +13,8 @@ from coordinator.core.classic.kind import CLASSIC
 from coordinator.core.consumer import conversion, describe, heartbeat_requests
 from coordinator.core.consumer.kind import CONSUMER
 from coordinator.core.groups import admin, old_clients, rejections, release
-from coordinator.core.groups.kinds import KINDS, by_kind, failed_by_kind, too_large_by_kind
 from coordinator.core.groups.session_expiry import expiry_failed
+from coordinator.core.kinds.table import KINDS, by_kind, failed_by_kind, too_large_by_kind
 from coordinator.core.offsets import checks as offset_checks
 from coordinator.core.offsets import commit as offset_commit
 from coordinator.core.offsets import delete as offset_delete

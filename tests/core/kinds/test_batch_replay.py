@@ -9,8 +9,8 @@ from _wire.errors import MalformedMessage
 from _wire.messages.group_metadata_record import GroupMetadataKey, GroupMetadataValue
 from _wire.messages.offset_commit_record import OffsetCommitKey, OffsetCommitValue
 from _wire.records import BATCH_HEADER_BYTES, build_batch
-from coordinator.core.groups.batch_replay import BatchReplay
-from coordinator.core.groups.stored import StoredGroups
+from coordinator.core.kinds.batch_replay import BatchReplay
+from coordinator.core.kinds.stored import StoredGroups
 from coordinator.core.stored import Producer, TransactionMarker
 from coordinator.core.stored_batch import StoredBatch
 

@@ -1,4 +1,4 @@
-from coordinator.core.groups.stored import StoredGroups
+from coordinator.core.kinds.stored import StoredGroups
 
 class BatchReplay:
     """Applies the batches of `__consumer_offsets` to groups, in their order and in steps.

@@ -16,7 +16,7 @@ from coordinator.core.event import Event
 from coordinator.core.groups.events import GroupCreated, GroupRemoved
 from coordinator.core.groups.group import Group
 from coordinator.core.groups.kind import EventRecords, RecordMaker, RecordType
-from coordinator.core.groups.kinds import KINDS, new_group
+from coordinator.core.kinds.table import KINDS, new_group
 from coordinator.core.offsets.events import (
     OffsetsCommitted,
     OffsetsDeleted,
