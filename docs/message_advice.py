@@ -147,11 +147,16 @@ ADVICE: Final = {
     # Nodes in front of a cluster.
     "node ended; starting it again": "The lines before say why it ended.",
     "the topics of the cluster are not known": CLUSTER,
+    "the topics of the cluster are not listed": CLUSTER + "Until then regular expressions find no new topics.",
+    "the configs of groups are not known": CLUSTER + "Until then groups have the settings that they had.",
+    "the node may not read configs of groups": "Give the user of the node DESCRIBE_CONFIGS on the groups that it "
+    "coordinates: until then they have the settings of the node.",
     "the names of topics are not known by their ids": CLUSTER
     + "Until then requests that name topics by id are answered COORDINATOR_NOT_AVAILABLE.",
     "group has members at the cluster, and the nodes own it, too: stop these clients, and set their bootstrap.servers "
     "to the nodes": "Do that: partitions may have two owners ([in front of a Kafka](cluster.md)).",
-    "group stays with the cluster until its members there have left: set their …": "Set it, and stop them once.",
+    "group stays with the cluster until its members there have left: set their bootstrap.servers to the nodes": "Set "
+    "it, and stop them once.",
     "the groups of the cluster are not known now": CLUSTER,
     "another node leads the partition": "Nothing: the node has given the partition up.",
     "all partitions given up": "`reason` says why; the node takes partitions again when the cluster confirms it.",

@@ -17,12 +17,14 @@ ROOT: Final = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
 from _wire.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest  # noqa: E402
-from coordinator.client.wire import WireConnection  # noqa: E402
+from coordinator.client.groups import coordinator_of  # noqa: E402
+from coordinator.client.wire import ClientError, WireConnection  # noqa: E402
 from coordinator.config.authorizer_keys import STANDARD_AUTHORIZER  # noqa: E402
 from coordinator.pipeline.java import require_java  # noqa: E402
 from tests.certificates import tls_settings  # noqa: E402
 from tests.differential.kafka import VERSION, free_port, kafka_jars  # noqa: E402
 from tests.servers import QUICK_GROUPS, RunningServer  # noqa: E402
+from tests.waiting import wait_for  # noqa: E402
 
 PAGE: Final = ROOT / "docs" / "kafka-tools.md"
 TOOL_SECONDS: Final = 90
@@ -462,9 +464,18 @@ def join(bootstrap: str) -> None:
         subscribed_topic_names=["tool"],
         topic_partitions=[],
     )
-    with WireConnection(bootstrap, "tools") as connection:
-        joined = connection.send_latest(request)
-    assert joined.error_code == 0, joined
+
+    def has_joined() -> bool:
+        """At the coordinator, which may not be known yet."""
+        try:
+            with WireConnection(bootstrap, "tools") as anyone:
+                coordinator = coordinator_of(anyone, MODERN)
+            with WireConnection(coordinator, "tools") as connection:
+                return bool(connection.send_latest(request).error_code == 0)
+        except ClientError:
+            return False
+
+    wait_for(has_joined, TOOL_SECONDS, f"a member of {MODERN} to join", every_ms=100)
 
 
 def shown(printed: str, addresses: dict[str, str], scratch: Path) -> str:

@@ -102,7 +102,7 @@ def plays_of(matrix: Matrix, target_name: str, wanted: Sequence[tuple[str, str]]
     pairs = [pair for pair in wanted if pair[0] in matrix.clients and matrix.can_play(SCENARIOS[pair[1]], pair[0])]
     pairs = [pair for pair in pairs if target_name == OURS or not SCENARIOS[pair[1]].faults]
     if target_name == FRONT:
-        pairs = [pair for pair in pairs if ALL[pair[0]].protocol == CLASSIC and _is_for_front(SCENARIOS[pair[1]])]
+        pairs = [pair for pair in pairs if not SCENARIOS[pair[1]].security]
     pairs.sort(key=lambda pair: (SCENARIOS[pair[1]].is_heavy, list(SCENARIOS).index(pair[1])))
     return [
         Play(
@@ -115,11 +115,6 @@ def plays_of(matrix: Matrix, target_name: str, wanted: Sequence[tuple[str, str]]
         )
         for number, (client, name) in enumerate(pairs)
     ]
-
-
-def _is_for_front(scenario: Scenario) -> bool:
-    """Whether a scenario is played with a node in front of a Kafka: nobody logs in, or changes to KIP-848."""
-    return not scenario.security and CONSUMER_PROTOCOL not in scenario.needs
 
 
 def run(

@@ -30,13 +30,12 @@ from coordinator.cluster.relay.responses import (
     unsupported_api_versions,
 )
 from coordinator.cluster.rights.clients import ClientOfCluster
-from coordinator.cluster.rights.rights import CachedRights
 from coordinator.front.api_versions import has_valid_software, software_of
 from coordinator.front.connection import Connection
 from coordinator.front.dispatch import ServedApi
 from coordinator.front.request_dispatcher import PassesOn, Serve
 from coordinator.runtime.slices import Slices
-from coordinator.security.principal import ANONYMOUS
+from coordinator.security.principal import ANONYMOUS, Principal
 
 INT16_BYTES: Final = 2
 OF_PARTITIONS: Final = (ProduceRequest.API_KEY, FetchRequest.API_KEY)
@@ -93,10 +92,10 @@ class ForwardedRequests:
         *,
         listed_id: int,
         before_request: Callable[[], None],
-        rights: CachedRights,
+        forget: Callable[[Principal], None],
     ) -> None:
-        """`before_request` is called before each request is handled. `listed_id` is the id by which clients know this
-        node. `served` are the APIs that are answered here."""
+        """`before_request` is called before each request is handled, `forget` when a client is gone. `listed_id` is the
+        id by which clients know this node. `served` are the APIs that are answered here."""
         self._served = served
         self._upstreams = upstreams
         self._directory = directory
@@ -104,14 +103,14 @@ class ForwardedRequests:
         self._peers = peers
         self._listed_id = listed_id
         self._before_request = before_request
-        self._rights = rights
+        self._forget = forget
         self.passes_on: Final = PassesOn(opened=self._opened, closed=self._closed, around=self._around)
 
     def _opened(self, connection: Connection) -> None:
         connection.principal = ClientOfCluster(connection.serial)
 
     def _closed(self, connection: Connection) -> None:
-        self._rights.forget(connection.principal)
+        self._forget(connection.principal)
         self._upstreams.closed(connection)
 
     def _around(self, serve: Serve) -> Serve:

@@ -8,8 +8,11 @@ import msgspec
 from coordinator.cluster.client_upstreams import ClientUpstreams
 from coordinator.cluster.forwarded_logins import forwarded_logins
 from coordinator.cluster.forwarded_requests import ForwardedRequests, PeerAnswers
+from coordinator.cluster.groups.group_settings import ClusterGroupSettings
+from coordinator.cluster.groups.group_topics import GroupTopics
 from coordinator.cluster.groups.topics import ClusterTopics
 from coordinator.cluster.handlers.groups import ClusterGroupHandlers
+from coordinator.cluster.handlers.joining import JoiningHandlers
 from coordinator.cluster.handlers.owners import OwnerHandlers
 from coordinator.cluster.parts import ClusterHome
 from coordinator.cluster.relay.broker_listeners import BrokerListeners
@@ -20,6 +23,7 @@ from coordinator.cluster.relay.upstream_connection import UpstreamConnection
 from coordinator.cluster.relay.upstreams import Upstreams
 from coordinator.cluster.requirements import CLUSTER_REQUIREMENTS
 from coordinator.cluster.rights.rights import CachedRights, ClusterRights, RightsQuestions
+from coordinator.cluster.rights.visible_topics import VisibleTopics
 from coordinator.config.cluster_keys import CLUSTER_BROKER_PORT_BASE, CLUSTER_NODE_ID_BASE
 from coordinator.config.network_keys import MAX_CONNECTION_CREATION_RATE, SOCKET_REQUEST_MAX_BYTES
 from coordinator.config.sasl_keys import CONNECTION_AUTHENTICATION_MAX_MS, SASL_SERVER_MAX_RECEIVE_SIZE
@@ -35,6 +39,7 @@ from coordinator.front.listeners import ListenerLogins
 from coordinator.front.login_limits import LoginLimits, LoginTerms
 from coordinator.front.node_loop import NodeLoop
 from coordinator.front.request_dispatcher import RequestDispatcher
+from coordinator.security.principal import Principal
 from coordinator.security.protocols import SecurityProtocol
 
 WITHOUT_LOGIN: Final = {
@@ -54,6 +59,8 @@ class FrontParts(msgspec.Struct, frozen=True, kw_only=True):
     home: ClusterHome
     owners: OwnerHandlers
     topics: ClusterTopics
+    visible: VisibleTopics
+    settings: ClusterGroupSettings
     directory: Directory
     upstreams: Upstreams
     broker_ids: Callable[[], Collection[int]]
@@ -96,6 +103,11 @@ def front_home(parts: FrontParts, listener: Listener, rights: CachedRights, term
     upstreams = client_upstreams(parts)
     questions = RightsQuestions(rights, upstreams)
     table = cluster_table(parts, questions)
+
+    def forget(principal: Principal) -> None:
+        rights.forget(principal)
+        parts.visible.forget(principal)
+
     peers = PeerAnswers(parts.home.ownership, peers_log_in=parts.peers_log_in, peer_token=parts.peer_token)
     forwarded = ForwardedRequests(
         table.served,
@@ -105,7 +117,7 @@ def front_home(parts: FrontParts, listener: Listener, rights: CachedRights, term
         peers,
         listed_id=config[CLUSTER_NODE_ID_BASE] + parts.home.owner.node_id,
         before_request=parts.check_lease,
-        rights=rights,
+        forget=forget,
     )
 
     def fire_due() -> None:
@@ -134,7 +146,9 @@ def cluster_table(parts: FrontParts, questions: RightsQuestions) -> DispatchTabl
     table, groups, home = DispatchTable(CLUSTER_REQUIREMENTS), parts.groups, parts.home
     context = GroupContext(config=parts.config, coordinator=groups.coordinator, pending=groups.pending)
     parts.owners.add_to(table)
-    ClusterGroupHandlers(context, home.ownership, parts.topics, home.forwarder, questions).add_to(table)
+    group_topics = GroupTopics(groups.coordinator, parts.topics)
+    joining = JoiningHandlers(context, home.ownership, group_topics, questions, parts.visible, parts.settings)
+    ClusterGroupHandlers(context, home.ownership, joining, parts.topics, home.forwarder, questions).add_to(table)
     return table
 
 

@@ -19,7 +19,7 @@ from coordinator.cluster.brokers.tasks import Tasks
 from coordinator.cluster.groups.shards import report_held
 from coordinator.cluster.log.notes import Owner, Since, held_record
 from coordinator.cluster.ownership import GroupOwnership
-from coordinator.cluster.sentinels.described import CLASSIC, DescribedGroup
+from coordinator.cluster.sentinels.described import DescribedGroup
 from coordinator.cluster.sentinels.sentinels import Sentinels
 from coordinator.groups.coordinator import GroupCoordinator
 from coordinator.logger import logger
@@ -213,11 +213,6 @@ def _named(members: Sequence[DescribedGroupMember]) -> list[MemberRef]:
     return named
 
 
-def _settings(event: GroupHeldByCluster) -> str:
-    servers = "bootstrap.servers to the nodes"
-    return servers if event.group_type == CLASSIC else f"group.protocol to {CLASSIC} and their {servers}"
-
-
 def _log(event: GroupHeldByCluster) -> None:
     clients = [
         printable(f"{member.client_id} {member.client_host}"[:CLIENT_CHARACTERS_LOGGED])
@@ -228,7 +223,7 @@ def _log(event: GroupHeldByCluster) -> None:
         "group has members at the cluster, and the nodes own it, too: stop these clients, and set their"
         " bootstrap.servers to the nodes"
         if event.is_owned
-        else f"group stays with the cluster until its members there have left: set their {_settings(event)}",
+        else "group stays with the cluster until its members there have left: set their bootstrap.servers to the nodes",
         group=event.group_id,
         members=", ".join(clients) + (f" and {more} more" if more else ""),
     )

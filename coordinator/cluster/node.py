@@ -10,8 +10,10 @@ from coordinator.cluster.brokers.brokers import Broker, Brokers
 from coordinator.cluster.brokers.errors import BrokerError
 from coordinator.cluster.directory import NodeDirectory
 from coordinator.cluster.front import FrontParts, front_home, login_terms, make_broker_listeners
+from coordinator.cluster.groups.group_settings import ClusterGroupSettings
 from coordinator.cluster.groups.lost_partitions import LostPartitions
 from coordinator.cluster.groups.shards import is_stored, renew_epochs
+from coordinator.cluster.groups.topic_names import TopicNames
 from coordinator.cluster.groups.topics import ClusterTopics
 from coordinator.cluster.handlers.owners import OwnerHandlers
 from coordinator.cluster.leads import PartitionLeads
@@ -29,6 +31,7 @@ from coordinator.cluster.peers import Peers, peer_client_id
 from coordinator.cluster.relay.broker_listeners import BrokerListeners, BrokerPortError
 from coordinator.cluster.relay.upstreams import Upstreams
 from coordinator.cluster.rights.rights import CachedRights
+from coordinator.cluster.rights.visible_topics import VisibleTopics
 from coordinator.cluster.security import check_connections_of_clients, node_security, nodes_secret
 from coordinator.cluster.sentinels.sentinels import Sentinels
 from coordinator.config import cluster_keys as keys
@@ -37,6 +40,7 @@ from coordinator.config.listener_keys import LISTENERS
 from coordinator.config.metrics_keys import ADMIN_LISTENER
 from coordinator.config.server_keys import NODE_ID
 from coordinator.config.settings import Config
+from coordinator.core.topic_listing import TopicListing
 from coordinator.front.front import Front, make_front
 from coordinator.front.group_parts import GroupParts, make_group_parts
 from coordinator.front.host import Host, this_host
@@ -120,10 +124,12 @@ class ClusterNode:
             brokers=brokers,
             access=self._access,
             sentinels=Sentinels(brokers),
-            topics=ClusterTopics(brokers),
+            topics=ClusterTopics(brokers, TopicNames(brokers, self.loop.slices)),
+            settings=ClusterGroupSettings(config, brokers),
             lease=lease,
             leads=self.leads,
         )
+        self._visible = VisibleTopics(self.links.topics)
 
     @property
     def failure(self) -> "asyncio.Future[LogError]":
@@ -176,7 +182,8 @@ class ClusterNode:
         log = await self._reach_cluster()
         config, loop, links, lost = self._config, self.loop, self.links, LostPartitions(self.loop.now_ms)
         appended = _ignore_time if self._append_times is None else self._append_times.observe
-        logs = group_home(config, loop, links, log, self._owner, lost, appended)
+        listing = TopicListing(links.topics.all, _no_metadata_log, self._visible.visible)
+        logs = group_home(config, loop, links, log, self._owner, lost, appended, listing)
         self.groups = make_group_parts(config, loop, logs, self._metrics)
         self.home = make_cluster_home(config, loop, links, self.groups, self._owner, lost)
         self._make_front()
@@ -221,6 +228,8 @@ class ClusterNode:
             home=home,
             owners=owners,
             topics=links.topics,
+            visible=self._visible,
+            settings=links.settings,
             directory=directory,
             upstreams=Upstreams(directory, self._security.clients.tls_context),
             broker_ids=lambda: links.brokers.by_id,
@@ -253,6 +262,7 @@ class ClusterNode:
         """Begin all that goes on without requests."""
         links = self.links
         links.topics.start()
+        links.settings.start()
         links.sentinels.start()
         self.home.unused.start()
         self.home.held.start()
@@ -345,6 +355,7 @@ class ClusterNode:
             self.home.stop()
         self._peers.close()
         self.links.topics.stop()
+        self.links.settings.stop()
         self.links.sentinels.stop()
         self._access.close()
         self.links.brokers.close()
@@ -367,6 +378,11 @@ def node_listener(config: Config) -> Listener:
     if not listeners[0].address.port:
         raise ConfigError(f"{LISTENERS.name}: a node in front of a cluster needs a port that is not 0")
     return listeners[0]
+
+
+def _no_metadata_log() -> int:
+    """The end of a log that the cluster has and a node does not read."""
+    return 0
 
 
 def _ignore_time(ms: float) -> None:

@@ -9,6 +9,8 @@ import msgspec
 from coordinator.audit.coordinator_events import coordinator_record
 from coordinator.cluster.brokers.brokers import Brokers
 from coordinator.cluster.groups.audit_stream import ClusterAuditStream
+from coordinator.cluster.groups.group_settings import ClusterGroupSettings
+from coordinator.cluster.groups.group_topics import look_up, topics_of
 from coordinator.cluster.groups.lost_partitions import LostPartitions
 from coordinator.cluster.groups.topics import ClusterTopics
 from coordinator.cluster.handlers.forwarding import Forwarder
@@ -33,6 +35,7 @@ from coordinator.config.group_keys import (
 )
 from coordinator.config.key import ConfigError
 from coordinator.config.settings import Config
+from coordinator.core.topic_listing import TopicListing
 from coordinator.front.group_parts import GroupHome, GroupLogs, GroupParts
 from coordinator.front.node_loop import NodeLoop
 from coordinator.groups.coordinator import GroupCoordinator
@@ -53,6 +56,7 @@ class ClusterLinks(msgspec.Struct, frozen=True, kw_only=True):
     access: LogAccess
     sentinels: Sentinels
     topics: ClusterTopics
+    settings: ClusterGroupSettings
     lease: Lease
     leads: PartitionLeads
 
@@ -84,6 +88,7 @@ def group_home(
     owner: Owner,
     lost: LostPartitions,
     appended: Callable[[float], None],
+    listing: TopicListing,
 ) -> GroupHome:
     """The topics of the nodes in the cluster. `appended` is told how long each append took, in ms.
 
@@ -102,6 +107,9 @@ def group_home(
         logs=logs,
         topics=links.topics,
         audited=links.topics,
+        listing=listing,
+        look_up=partial(look_up, links.topics),
+        settings=links.settings.by_kind,
         shared=SharedPartitions(may_lead=links.leads.may_lead, unload=lost.unload),
         keeps_offsets=False,
     )
@@ -160,6 +168,11 @@ def make_cluster_home(
     ownership.on_held(held.asked_for)
     coordinator.on_loaded(held.loaded)
     _follow(links, coordinator, ownership)
+    close_heartbeats = groups.sessions.close_all_heartbeats
+    links.topics.on_change(close_heartbeats)
+    links.settings.on_change(close_heartbeats)
+    # Whether the assignment interval is over depends on the wall clock.
+    loop.wall.add_step_listener(lambda step_ms: close_heartbeats())
     return ClusterHome(
         owner=owner,
         lost=lost,
@@ -174,19 +187,19 @@ def make_cluster_home(
 def _follow(links: ClusterLinks, coordinator: GroupCoordinator, ownership: GroupOwnership) -> None:
     """Have partitions served and given up as the node leads them."""
 
-    def know_topics(shard: Shard[GroupStateMachine]) -> None:
-        """Have the topics looked up that members of loaded groups read, before one of the groups rebalances."""
+    def learn(shard: Shard[GroupStateMachine]) -> None:
+        """Have what the cluster knows of loaded groups looked up, before one of them rebalances."""
         for group in shard.machine.groups.values():
-            topics = group.kind.offsets.topics_read(group.membership)
-            if isinstance(topics, frozenset):
-                links.topics.know(topics, _ignore)
+            if group.kind.name in links.settings.by_kind:
+                links.settings.know(group.group_id, _ignore)
+            links.topics.know(topics_of(group), _ignore)
 
     links.leads.on_gained(coordinator.load)
     links.leads.on_lost(coordinator.unload)
     links.leads.on_lost(ownership.unloaded)
     coordinator.on_loaded(ownership.loaded)
-    coordinator.on_loaded(know_topics)
+    coordinator.on_loaded(learn)
 
 
-def _ignore(result: None) -> None:
+def _ignore(result: bool | None) -> None:
     """Nobody waits."""

@@ -1,6 +1,6 @@
 """The result of an operation: events, replies and effects. Making a decision changes nothing."""
 
-from collections.abc import Callable, Collection, Container, Mapping
+from collections.abc import Callable, Collection, Container, Generator, Iterable, Mapping
 from typing import Any, Final, Protocol
 
 import msgspec
@@ -75,6 +75,8 @@ class Environment(msgspec.Struct, frozen=True):
     """Kind of group → the settings of its groups; those of a kind that is missing are in `config`, for all groups."""
     listing: TopicListing | None = None
     """All topics; None: nobody lists them, and no regular expression matches any."""
+    look_up: Callable[[Iterable[Any]], Generator[Any, Any, None]] | None = None
+    """Groups that were loaded → steps in which what they compute with becomes known; None: it always is."""
 
     def may_create_group(self, client_host: str) -> bool:
         return self.addresses is None or self.addresses.may_create_group(client_host)

@@ -1,7 +1,7 @@
 """All topics of the cluster, and which of them a client may know of."""
 
-from collections.abc import Callable, Collection
-from typing import Protocol
+from collections.abc import Callable, Collection, Generator, Sequence
+from typing import Any, Final, Protocol
 
 import msgspec
 
@@ -20,6 +20,26 @@ class ListedTopics(Protocol):
 
 MayDescribe = Callable[[object, str, str], bool]
 """(principal, client host, topic) → whether the client may know of the topic."""
+Visible = Callable[[object, str, Sequence[str]], Generator[Any, Any, Sequence[str] | None]]
+"""(principal, client host, topics) → steps that find those of the topics that the client may know of, in their order;
+None: this cannot be found out now."""
+VISIBLE_AT_ONCE: Final = 4
+"""Names that the authorizer is asked about in one step."""
+
+
+def visible_by(may_describe: MayDescribe) -> Visible:
+    """The topics that an authorizer of this node allows."""
+
+    def visible(principal: object, client_host: str, names: Sequence[str]) -> Generator[None, None, list[str]]:
+        found: list[str] = []
+        for position, name in enumerate(names):
+            if may_describe(principal, client_host, name):
+                found.append(name)
+            if position % VISIBLE_AT_ONCE == VISIBLE_AT_ONCE - 1:
+                yield
+        return found
+
+    return visible
 
 
 class TopicListing(msgspec.Struct, frozen=True):
@@ -28,5 +48,5 @@ class TopicListing(msgspec.Struct, frozen=True):
     topics: ListedTopics
     metadata_offset: Callable[[], int]
     """The end offset of the metadata log, which is stored with what was found."""
-    may_describe: MayDescribe | None = None
+    visible: Visible | None = None
     """None: all clients may describe all topics."""

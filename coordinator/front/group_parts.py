@@ -2,7 +2,7 @@
 
 import random
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -14,6 +14,7 @@ from coordinator.config.settings import Config
 from coordinator.core.address_limits import AddressLimits
 from coordinator.core.decision import NO_SETTINGS, Environment, Topics
 from coordinator.core.group_settings import GroupSettings
+from coordinator.core.groups.group import Group
 from coordinator.core.pauses import Pauses
 from coordinator.core.producer_ids import NO_PRODUCER_IDS, ProducerIds
 from coordinator.core.topic_listing import TopicListing
@@ -31,6 +32,7 @@ from coordinator.groups.state_machine import GroupStateMachine
 from coordinator.runtime.interfaces import LocalStore, Store
 from coordinator.runtime.key_timers import KeyTimers
 from coordinator.runtime.shard import RequestDrain, Shard
+from coordinator.runtime.slices import Steps
 
 if TYPE_CHECKING:
     from coordinator.metrics.node_metrics import NodeMetrics
@@ -66,6 +68,8 @@ class GroupHome(msgspec.Struct, frozen=True, kw_only=True):
     producer_ids: ProducerIds = NO_PRODUCER_IDS
     settings: Mapping[str, GroupSettings[Any]] = NO_SETTINGS
     listing: TopicListing | None = None
+    look_up: Callable[[Iterable[Group[Any]]], Steps[None]] | None = None
+    """Has what loaded groups compute with become known, before they are served; None: it always is."""
     shared: SharedPartitions | None = None
     keeps_offsets: bool = True
     """Whether committed offsets are in these logs."""
@@ -131,6 +135,7 @@ def _environment(config: Config, loop: NodeLoop, home: GroupHome, sessions: Sess
         pauses=Pauses(),
         settings=home.settings,
         listing=home.listing,
+        look_up=home.look_up,
     )
 
 

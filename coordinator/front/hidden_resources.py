@@ -69,16 +69,21 @@ def fetches_all(request: Any, api_version: int) -> bool:
     return any(group.topics is None for group in request.groups)
 
 
+def topics_described(group: DescribedGroup) -> set[str]:
+    """The topics that the members of a described group have, or are to have."""
+    return {
+        topic.topic_name
+        for member in group.members
+        for assignment in (member.assignment, member.target_assignment)
+        for topic in assignment.topic_partitions
+    }
+
+
 def hide_groups(is_allowed: Callable[[str], bool], request: Any, response: Any) -> Steps[None]:
     """Groups whose members have, or are to have, a topic that the client may not see."""
     groups = []
     for group in response.groups:
-        topics = {
-            topic_partition.topic_name
-            for member in group.members
-            for assignment in (member.assignment, member.target_assignment)
-            for topic_partition in assignment.topic_partitions
-        }
+        topics = topics_described(group)
         yield
         is_visible = True
         for position, topic in enumerate(topics):

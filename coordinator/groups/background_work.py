@@ -70,10 +70,10 @@ class StartedWork(msgspec.Struct, frozen=True, eq=False):
         steps = self.worker.steps(self.work.request, environment)
         while self.is_needed:
             try:
-                next(steps)
+                step = next(steps)
             except StopIteration as end:
                 return end.value
-            yield
+            yield step
 
 
 class GroupWork:

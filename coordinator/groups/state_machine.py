@@ -228,6 +228,8 @@ class GroupStateMachine:
     def load(self, store: Store) -> Steps[None]:
         self._loading = StoredGroups()
         yield from store.replay(GroupReplay(self._loading))
+        if self._environment.look_up is not None:
+            yield from self._environment.look_up(self._loading.groups.values())
 
     @property
     def loaded(self) -> Mapping[str, Group[Any]]:

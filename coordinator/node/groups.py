@@ -11,7 +11,7 @@ from coordinator.config.audit_keys import AUDIT_CHAIN, AUDIT_COMPRESSION_TYPE, G
 from coordinator.config.group_keys import OFFSETS_LOAD_BUFFER_SIZE, OFFSETS_TOPIC_COMPRESSION_CODEC
 from coordinator.config.server_keys import NODE_ID
 from coordinator.config.settings import Config
-from coordinator.core.topic_listing import TopicListing
+from coordinator.core.topic_listing import TopicListing, visible_by
 from coordinator.front.group_parts import GroupHome, GroupLogs, GroupParts, make_group_parts
 from coordinator.front.node_loop import NodeLoop
 from coordinator.groups.audit_checkpoints import AuditCheckpoints
@@ -47,6 +47,8 @@ def group_home(config: Config, loop: NodeLoop, storage: Storage, metrics: "NodeM
     """The log directories of this node."""
     checkpoints = AuditCheckpoints(storage.directories.metadata_checkpoint(GROUP_AUDIT))
     meter = None if metrics is None else metrics.runtime.appends
+    may_describe = describes_topics(storage.authorizer)
+    visible = None if may_describe is None else visible_by(may_describe)
     return GroupHome(
         node_id=config[NODE_ID],
         coordinator_epoch=storage.directories.next_coordinator_epoch(),
@@ -58,7 +60,7 @@ def group_home(config: Config, loop: NodeLoop, storage: Storage, metrics: "NodeM
         checkpoints=checkpoints,
         producer_ids=storage.producer_ids,
         settings=current_group_settings(config, storage.image),
-        listing=TopicListing(storage.image, lambda: storage.metadata.end_offset, describes_topics(storage.authorizer)),
+        listing=TopicListing(storage.image, lambda: storage.metadata.end_offset, visible),
         drain_meter=None if metrics is None else metrics.drain_meter(loop.scheduler.request_iteration),
     )
 

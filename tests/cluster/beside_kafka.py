@@ -37,7 +37,12 @@ IDLE: Final = tuple(f"idle-{number}" for number in range(6))
 TRANSACTIONAL_ID: Final = "tool-transactions"
 STAYS: Final = "stays"
 """A group with a member that stays with the cluster."""
-ADOPTED: Final = f"{LIVE},idle-*,tool-*"
+ADOPTED: Final = f"{LIVE},idle-*,tool-*,modern*"
+LONG_SESSIONS: Final = {
+    "group.consumer.max.session.timeout.ms": "1800000",
+    "group.consumer.session.timeout.ms": "1800000",
+}
+"""Of consumer groups, whose members are made by a tool that sends no heartbeats."""
 KAFKA_SETTINGS: Final = {name: value for name, value in QUICK_GROUPS.items() if name != "group.audit.linger.ms"} | {
     "offsets.topic.num.partitions": "4",
     "transaction.state.log.num.partitions": "4",
@@ -45,6 +50,7 @@ KAFKA_SETTINGS: Final = {name: value for name, value in QUICK_GROUPS.items() if 
     "log.retention.ms": "-1",
     "authorizer.class.name": STANDARD_AUTHORIZER,
     "super.users": "User:ANONYMOUS",
+    **LONG_SESSIONS,
 }
 NODES_ONLY: Final = re.compile(r"__group_[\w-]+")
 """Topics, transactional ids and the group of the nodes themselves, which a Kafka alone does not have."""
@@ -72,7 +78,7 @@ def front_beside_kafka(folder: Path, kafka_settings: Mapping[str, str] | None = 
             place.mkdir()
             addresses.append(stack.enter_context(RunningKafka(place, settings, {})).bootstrap)
         behind, alone = addresses
-        nodes = RunningNodes(folder, behind, NODES, {**SETTINGS, "cluster.adopt": ADOPTED})
+        nodes = RunningNodes(folder, behind, NODES, {**SETTINGS, **LONG_SESSIONS, "cluster.adopt": ADOPTED})
         sides = Sides(stack.enter_context(nodes).bootstrap, alone)
         for bootstrap in sides:
             _prepare(bootstrap)

@@ -57,7 +57,7 @@ from tests.cluster.beside_kafka import (
 from tests.differential.kafka import KafkaMissing
 
 EXPLAINED: Final[Mapping[str, str]] = {
-    "api_versions": "no descriptions of groups of KIP-848, share groups, groups of Streams; Fetch up to version 15",
+    "api_versions": "no share groups, no groups of Streams; Fetch up to version 15",
 }
 """Call → why its response differs (docs/cluster.md)."""
 

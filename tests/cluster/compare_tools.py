@@ -25,17 +25,17 @@ from tests.differential.kafka import KafkaMissing
 EXPLAINED: Final[Mapping[str, str]] = {
     "kafka-log-dirs": "each node has one log directory without partitions",
     "kafka-transactions describe-producers": "Kafka's tools spread records without keys over partitions at random",
-    "kafka-broker-api-versions": "no descriptions of groups of KIP-848, share groups, Streams; Fetch up to version 15",
+    "kafka-broker-api-versions": "no share groups, no groups of Streams; Fetch up to version 15",
 }
 """How a command begins, without the address → why what it prints differs (docs/cluster.md)."""
 LEFT_OUT: Final = re.compile(
-    r"--group-protocol consumer|modern|verifiable-2|validate-regex|entity-type groups|"
     r"kafka-reassign.*(execute|verify)|kafka-features.*(downgrade|upgrade)|kafka-broker-api|kafka-log-dirs"
 )
-"""Commands of the other script that are about KIP-848, about its own folders, or about the cluster's features."""
+"""Commands of the other script that are about its own folders, or about the cluster's features."""
 NUMBERS: Final = re.compile(r"\d+([.,]\d+)*")
 MEASURES: Final = re.compile(
-    r"perf-test|e2e|verifiable|kafka-transactions|metadata-quorum|log-dirs|get-offsets.*--topic tool\b|--group perf$"
+    r"perf-test|e2e|verifiable|kafka-transactions|metadata-quorum|log-dirs|get-offsets.*--topic tool\b|"
+    r"--group perf$|--group modern .*--offsets"
 )
 """Commands that print times, sizes, or how many records of the tools are in which partition, which is random: their
 numbers are left out."""
@@ -113,6 +113,8 @@ def compare(front: str, alone: str, scratch: Path, pattern: str) -> list[str]:
     tools = [tool for tool in all_commands(scratch) if re.search(pattern, f"{tool.script} {tool.arguments}")]
     with ThreadPoolExecutor(2) as pool:
         for tool in tools:
+            for side in (front, alone):
+                tool.before(side)
             through, direct = pool.map(partial(shown, tool), (front, alone))
             name = f"{tool.script} {tool.arguments.replace(f'--bootstrap-server {SERVER} ', '')}"
             reason = next((why for start, why in EXPLAINED.items() if name.startswith(start)), "")

@@ -82,7 +82,7 @@ RIGHTS_OF_NODES: Final = (
         NODES,
         RESOURCE.GROUP,
         ADOPTED,
-        (OPERATION.READ, OPERATION.DESCRIBE, OPERATION.DELETE),
+        (OPERATION.READ, OPERATION.DESCRIBE, OPERATION.DELETE, OPERATION.DESCRIBE_CONFIGS),
         is_prefix=True,
     ),
     Right(NODES, RESOURCE.GROUP, "__group_coordinator_nodes", (OPERATION.READ, OPERATION.DESCRIBE, OPERATION.DELETE)),
@@ -156,10 +156,10 @@ def produce(client: Mapping[str, str]) -> None:
     assert producer.flush(SECONDS) == 0
 
 
-def outcome(client: Mapping[str, str], group_id: str) -> str:
+def outcome(client: Mapping[str, str], group_id: str, topics: Sequence[str] = (TOPIC,)) -> str:
     """The first error that a consumer is told, or of its commit when it has read all; empty if there is none."""
     consumer = Consumer({**client, "group.id": group_id, "auto.offset.reset": "earliest"})
-    consumer.subscribe([TOPIC])
+    consumer.subscribe([*topics])
     read = 0
 
     def told() -> str:

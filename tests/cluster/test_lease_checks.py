@@ -27,7 +27,7 @@ def test_before_a_request_is_handled() -> None:
         nothing,
         listed_id=0,
         before_request=lambda: calls.append("lease"),
-        rights=nothing,
+        forget=nothing,
     )
     connection: Any = SimpleNamespace(call=None, reject=lambda reason: calls.append("rejected"))
     requests.passes_on.around(nothing)(connection, b"\x00\x03")

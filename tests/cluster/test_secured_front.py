@@ -51,6 +51,7 @@ from tests.waiting import wait_for
 pytestmark = pytest.mark.realtime
 
 NODES = 2
+CONSUMER_PROTOCOL = {"group.protocol": "consumer"}
 NODES_GROUP = "__group_coordinator_nodes"
 GROUPS = pytest.mark.parametrize("kind", [ADOPTED, DIRECT])
 
@@ -86,6 +87,23 @@ def test_what_is_denied_is_denied_as_at_the_broker(front: SecuredFront, user: st
     denied = {BOB: "GROUP_AUTHORIZATION_FAILED", CAROL: "TOPIC_AUTHORIZATION_FAILED"}[user]
     assert outcome(client_of(front.broker, user), f"{DIRECT}{user}") == denied
     assert outcome(client_of(front.nodes, user), f"{kind}{user}") == denied
+
+
+@GROUPS
+@pytest.mark.parametrize("topics", [[TOPIC], ["^.*"]], ids=["by name", "by pattern"])
+def test_a_member_of_kip_848_reads_and_commits_what_it_may_read(front: SecuredFront, kind: str, topics: list[str]):
+    """The pattern matches topics, too, that the user may not describe."""
+    client = client_of(front.nodes, ALICE) | CONSUMER_PROTOCOL
+    assert outcome(client, f"{kind}{ALICE}-{'name' if TOPIC in topics else 'pattern'}-848", topics) == ""
+
+
+@GROUPS
+@pytest.mark.parametrize("user", [BOB, CAROL])
+def test_what_is_denied_to_a_member_of_kip_848_is_denied_as_at_the_broker(front: SecuredFront, user: str, kind: str):
+    # What ends a member of this protocol for good has no name of its own in librdkafka.
+    denied = {BOB: "_FATAL", CAROL: "TOPIC_AUTHORIZATION_FAILED"}[user]
+    assert outcome(client_of(front.broker, user) | CONSUMER_PROTOCOL, f"{DIRECT}{user}-848") == denied
+    assert outcome(client_of(front.nodes, user) | CONSUMER_PROTOCOL, f"{kind}{user}-848") == denied
 
 
 @GROUPS

@@ -47,10 +47,10 @@ def test_a_group_that_stays_with_the_cluster_names_the_clients_that_keep_it_ther
     assert (finding.from_ms, finding.until_ms) == (FOUND_MS, NOW_MS)
 
 
-def test_clients_of_the_consumer_protocol_are_told_that_the_nodes_do_not_have_it():
+def test_clients_of_the_consumer_protocol_are_told_the_same():
     finding = found(told(held("a", group_type="consumer")))
     assert finding.headline == "the cluster coordinates the group: a (10.0.0.1) is in it there"
-    assert finding.advice.startswith("set group.protocol of all its clients to classic, as the nodes do not coordinate")
+    assert finding.advice == found(told(held("a"))).advice
 
 
 def test_a_group_that_is_coordinated_twice_says_what_that_does():

@@ -1,19 +1,20 @@
 """The topics that match the regular expressions of groups, found in slices beside the requests."""
 
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 import pytest
 
 from coordinator.core.consumer import pattern_resolution as module
 from coordinator.core.consumer.events import PatternResolutionStarted
-from coordinator.core.consumer.pattern_resolution import MATCH_STEPS_AT_ONCE, SORTED_AT_ONCE, VISIBLE_AT_ONCE
+from coordinator.core.consumer.pattern_resolution import MATCH_STEPS_AT_ONCE, SORTED_AT_ONCE
 from coordinator.core.consumer.patterns import TOPIC_NAME_BYTES_MAX, UNRESOLVED, ResolvedTopics
 from coordinator.core.consumer.workers import RESOLVE_PATTERNS
-from coordinator.core.topic_listing import MayDescribe, TopicListing
+from coordinator.core.topic_listing import VISIBLE_AT_ONCE, TopicListing, Visible, visible_by
 from coordinator.log.names import TOPIC_NAME_LENGTH_MAX
 from coordinator.logger import logger
 from coordinator.patterns import Pattern
-from coordinator.runtime.slices import TURN_SECONDS
+from coordinator.runtime.slices import TURN_SECONDS, Steps, awaited
 from tests.groups.working import HOST, Loop, Working
 
 OTHER_HOST: Final = "10.0.0.2"
@@ -29,9 +30,9 @@ class Topics:
 class Resolving(Working):
     """Resolves regular expressions among these topics; `results` are what was found, by group."""
 
-    def __init__(self, loop: Loop, *names: str, may_describe: MayDescribe | None = None) -> None:
+    def __init__(self, loop: Loop, *names: str, visible: Visible | None = None) -> None:
         self.topics = Topics(*names)
-        super().__init__(loop, listing=TopicListing(self.topics, lambda: OFFSET, may_describe))
+        super().__init__(loop, listing=TopicListing(self.topics, lambda: OFFSET, visible))
 
     def resolve(self, name: str, *patterns: str, host: str = HOST, principal: object = None) -> None:
         started = PatternResolutionStarted(
@@ -68,7 +69,7 @@ def test_topics_that_the_client_may_not_describe_match_nothing(loop: Loop):
         return topic.endswith("7")
 
     names = [f"topic-{number:03}" for number in range(3 * VISIBLE_AT_ONCE)]
-    resolving = Resolving(loop, *names, may_describe=may_describe)
+    resolving = Resolving(loop, *names, visible=visible_by(may_describe))
     resolving.resolve("group", "topic-.*", "none", principal="alice")
     loop.finish()
     assert resolving.results["group"].topics == {
@@ -76,6 +77,26 @@ def test_topics_that_the_client_may_not_describe_match_nothing(loop: Loop):
         "none": (),
     }
     assert asked == [("alice", HOST, name) for name in names]
+
+
+def test_a_resolution_waits_for_who_has_to_be_asked_what_the_client_may_describe(loop: Loop):
+    answers: list[Callable[[list[str] | None], None]] = []
+
+    def visible(principal: object, client_host: str, names: Sequence[str]) -> Steps[Sequence[str] | None]:
+        return (yield from awaited(answers.append))
+
+    resolving = Resolving(loop, "orders", "orders-2", visible=visible)
+    resolving.resolve("group", "orders.*")
+    resolving.resolve("unanswered", "orders.*")
+    loop.finish()
+    assert not resolving.results
+    answers[0](["orders"])
+    answers[1](None)
+    loop.finish()
+    assert resolving.results == {
+        "group": ResolvedTopics({"orders.*": ("orders",)}, OFFSET, 5),
+        "unanswered": UNRESOLVED,
+    }
 
 
 def test_a_pattern_that_re2_does_not_know_matches_nothing(loop: Loop, monkeypatch: pytest.MonkeyPatch):

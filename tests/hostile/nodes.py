@@ -2,9 +2,10 @@
 of the cluster that nobody reads."""
 
 from collections.abc import Callable, Iterator
-from typing import Final
+from typing import Any, Final
 
 from _wire.headers import encode_request
+from _wire.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
 from _wire.messages.delete_groups import DeleteGroupsRequest
 from _wire.messages.describe_groups import DescribeGroupsRequest
 from _wire.messages.find_coordinator import FindCoordinatorRequest
@@ -14,6 +15,7 @@ from _wire.messages.offset_fetch import OffsetFetchRequest, OffsetFetchRequestGr
 from _wire.primitives import Message
 from _wire.records import build_batch
 from coordinator.client.wire import ClientError
+from tests.hostile import consumer_groups
 from tests.hostile.attack import Attack
 from tests.hostile.node_target import NodeTarget
 from tests.hostile.requests import topic_ids
@@ -28,6 +30,7 @@ LONG_TEXT: Final = "m" * 32_000
 """Metadata of a committed offset, as long as `offset.metadata.max.bytes` of the cluster allows."""
 COMMITTED_AT_ONCE: Final = 20
 FETCH_VERSION: Final = 11
+HEARTBEAT_VERSION: Final = 1
 
 
 def _long_names(scale: float, characters: int = NAME_CHARACTERS) -> list[str]:
@@ -195,6 +198,31 @@ def _unread_metadata(target: NodeTarget, scale: float) -> Iterator[None]:
         client.socket.close()
 
 
+def _made_up_topics(target: NodeTarget, scale: float) -> Iterator[None]:
+    """Members that subscribe to thousands of topics that there are not, all others each: the node asks the cluster."""
+    count, names = int(20 * scale) or 1, int(9_000 * scale) or 1
+    yield
+    for member in range(count):
+        made_up = [f"made-up-{member}-{number}" for number in range(names)]
+        _ask(target, target.bootstrap, _joins(f"m{member}", subscribed_topic_names=made_up), HEARTBEAT_VERSION)
+
+
+def _many_patterns(target: NodeTarget, scale: float) -> Iterator[None]:
+    """Each new one asks for all topics, and for the rights of its client on those that match."""
+    consumer_groups.create_topics(target, "b" * 100, int(2_000 * scale) or 1)
+    count = int(100 * scale) or 1
+    yield
+    for member in range(count):
+        pattern = f".*b.*{member}$"
+        _ask(target, target.bootstrap, _joins(f"m{member}", subscribed_topic_regex=pattern), HEARTBEAT_VERSION)
+
+
+def _joins(member: str, **said: Any) -> Message:
+    return ConsumerGroupHeartbeatRequest(
+        group_id="attacked", member_id=member, rebalance_timeout_ms=60_000, topic_partitions=[], **said
+    )
+
+
 ATTACKS: Final = tuple(
     Attack(f"node: {name}", steps, target=NodeTarget)
     for name, steps in (
@@ -219,5 +247,7 @@ ATTACKS: Final = tuple(
         ("40 connections ask for 40 MB of offsets and read nothing", _unread_offset_fetches),
         ("20 connections fetch 20 times 50 MB at both ports unread", _unread_fetches),
         ("20 connections ask for Metadata of 2,000 partitions unread", _unread_metadata),
+        ("20 ConsumerGroupHeartbeats with 9,000 names each that no topic has", _made_up_topics),
+        ("100 ConsumerGroupHeartbeats with a regular expression each, over 2,000 topics", _many_patterns),
     )
 )

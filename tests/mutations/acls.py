@@ -293,7 +293,7 @@ MUTANTS: Final = (
     Mutant(
         "regular expressions match topics that the client may not describe",
         "resolution_steps",
-        "if may_describe is not None:",
+        "if listing.visible is not None:",
         "if False:",
     ),
 )

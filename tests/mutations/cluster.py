@@ -158,9 +158,9 @@ LOG_MUTANTS: Final = (
 SENTINEL_MUTANTS: Final = (
     Mutant(
         "a join is answered before the sentinel is there",
-        "ClusterGroupHandlers._join_when_known",
-        "yield from awaited(partial(self._ownership.own, request.group_id))",
-        'Sentinel(request.group_id, "", 0, 0, 0)',
+        "JoiningHandlers._owned",
+        "yield from awaited(partial(self._ownership.own, group_id))",
+        'Sentinel(group_id, "", 0, 0, 0)',
     ),
     Mutant(
         "commits name the generation of the member",
@@ -200,6 +200,81 @@ SENTINEL_MUTANTS: Final = (
         "RightsQuestions.find_out",
         "raise NoAnswer",
         "continue",
+    ),
+)
+
+CONSUMER_GROUP_MUTANTS: Final = (
+    Mutant(
+        "a partition is served before the topics of its consumer groups are known",
+        "GroupStateMachine.load",
+        "if self._environment.look_up is not None:",
+        "if False:",
+    ),
+    Mutant(
+        "a heartbeat is decided by topics that are not known",
+        "JoiningHandlers._heartbeat_when_known",
+        "if not (yield from self._topics.know(needed)):",
+        "if False:",
+    ),
+    Mutant(
+        "a classic group is converted before the topics of its members are known",
+        "GroupTopics.know",
+        "are_known &= yield from awaited(partial(self._topics.know, self._converted(needed)))",
+        "pass",
+    ),
+    Mutant(
+        "a heartbeat for a group of the cluster is decided by the core",
+        "JoiningHandlers.consumer_heartbeat",
+        "if not joins and not is_owned and self._groups.shard_of(group_id).is_active:",
+        "if False:",
+    ),
+    Mutant(
+        "names that no topic has take the place of topics",
+        "ClusterTopics._learn",
+        "self._forget(next(iter(self._absent)))",
+        "self._forget(next(iter({**self._known, **self._absent})))",
+    ),
+    Mutant(
+        "heartbeats go on to be answered from memory when a topic is gone",
+        "ClusterTopics._learn",
+        "if was_told:",
+        "if False:",
+    ),
+    Mutant(
+        "a regular expression finds topics that the client may not describe",
+        "VisibleTopics.visible",
+        "found += [name for name, permission in zip(portion, permissions, strict=True) if rights.get(permission)]",
+        "found += portion",
+    ),
+    Mutant(
+        "a new topic is not looked for by regular expressions",
+        "TopicNames._learn",
+        "self.topics_version += 1",
+        "pass",
+    ),
+    Mutant(
+        "configs of brokers count for a group that has none",
+        "ClusterGroupSettings._times",
+        "if config.config_source == ConfigSource.GROUP",
+        "if True",
+    ),
+    Mutant(
+        "a KIP-848 group in which the join of a sentinel fails is nobody's",
+        "Sentinels._join",
+        "result = ErrorCode.INCONSISTENT_GROUP_PROTOCOL",
+        "pass",
+    ),
+    Mutant(
+        "a member fetches offsets with any epoch",
+        "ClusterGroupHandlers._asked_for_offsets",
+        "if asked.member_id is not None or asked.member_epoch >= 0:",
+        "if False:",
+    ),
+    Mutant(
+        "a fence that is in the log already moves its end back",
+        "ClusterLog._append",
+        "self.log_end_offset = max(self.log_end_offset, base_offset + batch.record_count)",
+        "self.log_end_offset = base_offset + batch.record_count",
     ),
 )
 
@@ -281,4 +356,11 @@ HELD_MUTANTS: Final = (
     ),
 )
 
-MUTANTS: Final = (*LEASE_MUTANTS, *LOG_MUTANTS, *SENTINEL_MUTANTS, *RIGHTS_MUTANTS, *HELD_MUTANTS)
+MUTANTS: Final = (
+    *LEASE_MUTANTS,
+    *LOG_MUTANTS,
+    *SENTINEL_MUTANTS,
+    *CONSUMER_GROUP_MUTANTS,
+    *RIGHTS_MUTANTS,
+    *HELD_MUTANTS,
+)

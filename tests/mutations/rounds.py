@@ -57,7 +57,7 @@ TESTS: Final = (
         *("tests/node/test_settings_reload.py", "tests/cli/test_config.py", "tests/cli/test_reload_signal.py"),
     ),
     (
-        *(f"tests/cluster/{each}" for each in ("log", "nodes", "handlers", "rights", "sentinels")),
+        *(f"tests/cluster/{each}" for each in ("groups", "log", "nodes", "handlers", "rights", "sentinels")),
         *(
             "tests/cluster/test_leads.py",
             "tests/cluster/test_lease_checks.py",

@@ -19,6 +19,8 @@ METADATA_VERSION_MAX: Final = 11
 """The latest version in which topics are asked for by name; from version 10 on their ids are answered."""
 TOPIC_IDS_VERSION: Final = 12
 """From this version on topics are asked for by id (KIP-516)."""
+ALL_TOPICS: Final = "all topics"
+"""The purpose of the connection for the list of all topics."""
 LIST_GROUPS_VERSION_MAX: Final = 5
 FIND_COORDINATOR_VERSION_MAX: Final = 3
 """The latest version in which one key is asked for."""
@@ -147,6 +149,23 @@ class Brokers:
         response = await connection.request(request, METADATA_VERSION_MAX)
         self._learn(response)
         return response  # type: ignore[no-any-return]
+
+    async def list_topics(self) -> Any:
+        """Ask for all topics, over a connection of its own; the answer may be a `LongResponse`.
+
+        Raises:
+            BrokerError: no broker answers.
+        """
+        problem = BrokerError("no broker is known")
+        for broker_id in list(self.by_id):
+            try:
+                connection = await self.connection(broker_id, ALL_TOPICS)
+                request = MetadataRequest(topics=None, allow_auto_topic_creation=False)
+                version = connection.latest_version(request, METADATA_VERSION_MAX)
+                return await connection.request_in(request, version, may_be_long=True)
+            except BrokerError as failure:
+                problem = failure
+        raise problem
 
     async def names_of(self, topic_ids: Collection[bytes]) -> dict[bytes, str]:
         """The names of topics by their ids; an id that no topic has is left out.

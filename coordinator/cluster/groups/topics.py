@@ -1,7 +1,6 @@
 """What is known of the topics of the cluster: those that somebody has asked for, refreshed now and then."""
 
 import asyncio
-from collections import OrderedDict
 from collections.abc import Callable, Collection, Container, Iterable
 from contextlib import suppress
 from itertools import count
@@ -13,6 +12,7 @@ from _wire.errors import ErrorCode
 from coordinator.cluster.brokers.brokers import Brokers
 from coordinator.cluster.brokers.errors import BrokerError
 from coordinator.cluster.groups.topic_ids import TopicIds
+from coordinator.cluster.groups.topic_names import TopicNames
 from coordinator.logger import logger
 
 REFRESH_SECONDS: Final = 30
@@ -22,13 +22,16 @@ NAMES_AT_ONCE: Final = 200
 ANSWER_SECONDS: Final = 2
 FRESH_SECONDS: Final = 0.05
 """What was said of a topic so short ago is fresh: members that join together cause few requests."""
-TOPICS_MAX: Final = 20_000
-"""So many are remembered: above it, those are forgotten that were asked for the longest ago."""
+ABSENT_MAX: Final = 20_000
+"""So many names that no topic has are remembered, and so many are looked up at a time: clients can make any number."""
+TOPICS_MAX: Final = 100_000
+"""So many topics are remembered. A consumer group loses the partitions of a topic that is forgotten, so no name that a
+client makes up takes the place of one. Above it, those are forgotten that became known the longest ago."""
 NO_ID: Final = bytes(16)
 
 
 class DescribedTopic(msgspec.Struct, frozen=True):
-    """What the cluster said of a topic; no partitions: there is none, or this node may not describe it."""
+    """What the cluster said of a topic. `UNKNOWN`: there is none, or this node may not describe it."""
 
     partitions: int
     topic_id: bytes
@@ -41,18 +44,22 @@ class Asked(msgspec.Struct, frozen=True):
     """Who waits for topics to be known, and for which. What the cluster was asked before `since` is too old."""
 
     names: set[str]
+    """Those that the cluster has not told of yet."""
     since: float
-    answered: Callable[[None], None]
+    answered: Callable[[bool], None]
     timeout: asyncio.TimerHandle
 
 
 class ClusterTopics:
     """Topics by name. One that is not known yet counts as none: who needs it has it looked up before (`know`)."""
 
-    def __init__(self, brokers: Brokers) -> None:
+    def __init__(self, brokers: Brokers, all_names: TopicNames) -> None:
         self._brokers = brokers
         self.ids: Final = TopicIds(brokers)
-        self._known: OrderedDict[str, DescribedTopic] = OrderedDict()
+        self.all: Final = all_names
+        self._known: dict[str, DescribedTopic] = {}
+        self._absent: dict[str, None] = {}
+        """Names that no topic has."""
         self._asked_at: dict[str, float] = {}
         """Topic → when the cluster was asked for what is known of it."""
         self._names: dict[bytes, str] = {}
@@ -62,30 +69,47 @@ class ClusterTopics:
         self._numbers = count()
         self._task: asyncio.Task[None] | None = None
         self.topics_version = 0
-        self.created_version = 0
+        self._on_change: list[Callable[[], None]] = []
+
+    def on_change(self, listener: Callable[[], None]) -> None:
+        """Call `listener` when a topic that somebody has asked for was made, deleted, or has grown."""
+        self._on_change.append(listener)
+
+    @property
+    def created_version(self) -> int:
+        """That of the names: only regular expressions match topics that nobody has named."""
+        return self.all.topics_version
 
     def start(self) -> None:
         self._task = asyncio.get_running_loop().create_task(self._run())
 
     def stop(self) -> None:
         self.ids.stop()
+        self.all.stop()
         if self._task is not None:
             self._task.cancel()
 
-    def know(self, names: Iterable[str], answered: Callable[[None], None], *, fresh: bool = False) -> None:
-        """Have topics looked up that are not known; `answered` is called when they are, or after a while.
+    def know(self, names: Iterable[str], answered: Callable[[bool], None], *, fresh: bool = False) -> None:
+        """Have topics looked up that are not known; `answered` gets True when they are, or False after a while.
 
         `fresh`: those that are known, too, as they may have changed since.
         """
         loop = asyncio.get_running_loop()
         since = self._fresh_since() if fresh else 0.0
-        unknown = {name for name in names if not self._is_known(name, since) and self._want(name)}
-        if not unknown:
-            answered(None)
+        unknown = {name for name in names if not self._is_known(name, since)}
+        if not all(map(self._want, unknown)) or not unknown:
+            answered(not unknown)
             return
         number = next(self._numbers)
-        timeout = loop.call_later(ANSWER_SECONDS, self._end, number)
+        timeout = loop.call_later(ANSWER_SECONDS, self._end, number, False)
         self._asked[number] = Asked(unknown, since, answered, timeout)
+
+    def are_known(self, names: Iterable[str]) -> bool:
+        """Whether the cluster has told of all of them if there is such a topic."""
+        return all(map(self._has_told, names))
+
+    def _has_told(self, name: str) -> bool:
+        return name in self._known or name in self._absent
 
     def are_fresh(self, names: Iterable[str]) -> bool:
         """Whether all are known, and were asked for just now."""
@@ -96,16 +120,16 @@ class ClusterTopics:
         return asyncio.get_running_loop().time() - FRESH_SECONDS
 
     def _is_known(self, name: str, since: float) -> bool:
-        return name in self._known and self._asked_at[name] >= since
+        return self._has_told(name) and self._asked_at[name] >= since
 
-    def _end(self, number: int) -> None:
+    def _end(self, number: int, are_known: bool) -> None:
         asked = self._asked.pop(number)
         asked.timeout.cancel()
-        asked.answered(None)
+        asked.answered(are_known)
 
     def _want(self, name: str) -> bool:
         """Have a topic looked up, unless too many are wanted already."""
-        if len(self._wanted) >= TOPICS_MAX:
+        if len(self._wanted) >= ABSENT_MAX:
             return False
         self._wanted[name] = None
         self._is_requested.set()
@@ -121,17 +145,17 @@ class ClusterTopics:
         return self._names.get(topic_id)
 
     def names(self) -> Container[str]:
-        return {name for name, topic in self._known.items() if topic.partitions}
+        return set(self._known)
 
     def is_known(self, topic: str) -> bool:
         """Whether the cluster has told if there is such a topic."""
-        is_known = topic in self._known
+        is_known = self._has_told(topic)
         if not is_known:
             self._want(topic)
         return is_known
 
     def existing(self, names: Collection[str]) -> set[str]:
-        return {name for name in names if self._of(name).partitions}
+        return self._known.keys() & names
 
     def log_end_offset(self, topic: str, partition: int) -> int | None:
         """The logs of the data are not on this node."""
@@ -144,9 +168,8 @@ class ClusterTopics:
     def _of(self, name: str) -> DescribedTopic:
         existing = self._known.get(name)
         if existing is None:
-            self._want(name)
+            self.is_known(name)  # has it looked up
             return UNKNOWN
-        self._known.move_to_end(name)
         return existing
 
     async def _run(self) -> None:
@@ -158,7 +181,7 @@ class ClusterTopics:
                     await self._is_requested.wait()
             names = list(self._wanted)
             if loop.time() >= refresh_at:  # also where some topic is always wanted
-                names = list(self._wanted | dict.fromkeys(self._known))
+                names = list(self._wanted | dict.fromkeys(self._known) | self._absent)
                 refresh_at = loop.time() + REFRESH_SECONDS
             self._is_requested.clear()
             self._wanted.clear()
@@ -173,32 +196,40 @@ class ClusterTopics:
             logger.warning("the topics of the cluster are not known", problem=str(problem))
             return
         for topic in response.topics:
-            is_there = topic.error_code == ErrorCode.NONE
+            is_there = topic.error_code == ErrorCode.NONE and topic.partitions
             self._asked_at[topic.name or ""] = asked_at
             self._learn(
                 topic.name or "", DescribedTopic(len(topic.partitions), topic.topic_id) if is_there else UNKNOWN
             )
-        known = [
-            number
-            for number, asked in self._asked.items()
-            if all(self._is_known(name, asked.since) for name in asked.names)
-        ]
-        for number in known:
-            self._end(number)
+        reported = {topic.name or "" for topic in response.topics}
+        for number, asked in list(self._asked.items()):
+            if asked_at >= asked.since:
+                asked.names.difference_update(reported)
+            if not asked.names:
+                self._end(number, True)
 
     def _learn(self, name: str, topic: DescribedTopic) -> None:
-        before = self._known.get(name)
-        if before == topic:
+        was_told, before = self._has_told(name), self._known.get(name, UNKNOWN)
+        if was_told and before == topic:
             return
-        self._known[name] = topic
-        if before is not None:
-            self._names.pop(before.topic_id, None)
-        if len(self._known) > TOPICS_MAX:
-            forgotten_name, forgotten = self._known.popitem(last=False)
-            self._names.pop(forgotten.topic_id, None)
-            del self._asked_at[forgotten_name]
-        if topic.topic_id != NO_ID:
+        self._names.pop(before.topic_id, None)
+        if topic is UNKNOWN:
+            self._known.pop(name, None)
+            self._absent[name] = None
+            if len(self._absent) > ABSENT_MAX:
+                self._forget(next(iter(self._absent)))
+        else:
+            self._absent.pop(name, None)
+            self._known[name] = topic
             self._names[topic.topic_id] = name
+            if len(self._known) > TOPICS_MAX:
+                self._forget(next(iter(self._known)))
         self.topics_version += 1
-        if before is None or topic.topic_id != before.topic_id:
-            self.created_version = self.topics_version
+        if was_told:
+            for listener in self._on_change:
+                listener()
+
+    def _forget(self, name: str) -> None:
+        self._absent.pop(name, None)
+        self._names.pop(self._known.pop(name, UNKNOWN).topic_id, None)
+        del self._asked_at[name]

@@ -1,6 +1,6 @@
 """The APIs of groups that the nodes own: members are coordinated here, committed offsets are the cluster's."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import Any, Final
 
@@ -10,29 +10,28 @@ from _wire.errors import ErrorCode, MalformedMessage
 from _wire.messages.list_groups import ListedGroup, ListGroupsRequest, ListGroupsResponse
 from _wire.messages.offset_commit import OffsetCommitRequest
 from _wire.messages.offset_delete import OffsetDeleteResponse
-from coordinator.audit.schema import TOPICS_NAMED_MAX
 from coordinator.cluster.brokers.connection import LongResponse
 from coordinator.cluster.groups.topics import ClusterTopics
 from coordinator.cluster.handlers.cluster_answers import ClusterAnswers
 from coordinator.cluster.handlers.forwarding import Forwarder
+from coordinator.cluster.handlers.joining import CONSUMER_HEARTBEAT, JOIN_GROUP, JoiningHandlers
 from coordinator.cluster.ownership import GroupOwnership
-from coordinator.cluster.relay.consumer_heartbeats import refusal
 from coordinator.cluster.relay.responses import in_long_steps
 from coordinator.cluster.rights.named_topics import give_names
 from coordinator.cluster.rights.probes import Permission
 from coordinator.cluster.rights.rights import RightsQuestions
 from coordinator.cluster.sentinels.membership import Sentinel
-from coordinator.core.consumer_protocol import read_subscription
 from coordinator.core.groups import admin
 from coordinator.core.kinds import operations
 from coordinator.core.offsets import commit as offset_commit
 from coordinator.core.offsets import fetch as offset_fetch
-from coordinator.core.offsets.checks import MAY_COMMIT, MayDelete
-from coordinator.core.operation import Operation
-from coordinator.front.dispatch import DEFERRED, DispatchTable
+from coordinator.core.offsets.checks import MAY_COMMIT, MAY_FETCH, MayDelete
+from coordinator.core.operation import Answer, Operation
+from coordinator.front.dispatch import DEFERRED, DispatchTable, Handler
 from coordinator.front.group_context import GroupContext
-from coordinator.front.handlers.groups import ONE_GROUP, GroupHandlers, OneGroup
+from coordinator.front.handlers.groups import MANY_GROUPS, ONE_GROUP, GroupHandlers, OneGroup
 from coordinator.front.handlers.portions import part_of
+from coordinator.front.hidden_resources import topics_described
 from coordinator.front.request_context import RequestContext
 from coordinator.logger import logger
 from coordinator.runtime.reply_to import ReplyTo
@@ -41,11 +40,10 @@ from coordinator.security.acls.model import SUPPORTED_OPERATIONS, AclOperation, 
 
 OF_MEMBERS: Final = (operations.SYNC_GROUP, operations.HEARTBEAT, operations.LEAVE_GROUP)
 """Operations on members of a group that is coordinated here already."""
-JOIN_VERSION_MAX: Final = 9
+CONSUMER_DESCRIBE: Final = next(api for api in MANY_GROUPS if api.operation is operations.CONSUMER_GROUP_DESCRIBE)
 COMMIT_VERSIONS: Final = (1, 10)
 TRANSACTIONAL_COMMIT_VERSIONS: Final = (0, 5)
 FETCH_VERSIONS: Final = (1, 10)
-HEARTBEAT_VERSIONS: Final = (0, 1)
 EMPTY_GROUP: Final = "Empty"
 CLASSIC_GROUP: Final = "classic"
 NOT_ASKED: Final = -(1 << 31)
@@ -61,11 +59,13 @@ class ClusterGroupHandlers:
         self,
         node: GroupContext,
         ownership: GroupOwnership,
+        joining: JoiningHandlers,
         topics: ClusterTopics,
         forwarder: Forwarder,
         rights: RightsQuestions,
     ) -> None:
         self._enqueue = GroupHandlers(node).enqueue
+        self._joining = joining
         self._pending = node.pending
         self._rights = rights
         self._topics = topics
@@ -73,20 +73,16 @@ class ClusterGroupHandlers:
         self._ownership = ownership
         self._forwarder = forwarder
         self._cluster_answers = ClusterAnswers()
-        self._join = next(api for api in ONE_GROUP if api.operation is operations.JOIN_GROUP)
 
     def add_to(self, table: DispatchTable) -> None:
         rows = {api.operation: api for api in ONE_GROUP}
         for operation in OF_MEMBERS:
-            self._add(table, rows[operation])
+            self._add(table, rows[operation], partial(self._enqueue, rows[operation]))
+        self._add(table, JOIN_GROUP, self._joining.join_group)
+        self._add(table, CONSUMER_HEARTBEAT, self._joining.consumer_heartbeat)
         table.add("DescribeGroups", self._describe, operations.DESCRIBE_GROUPS.error_response, versions=(0, 6))
-        table.add(
-            "JoinGroup",
-            self._join_group,
-            operations.JOIN_GROUP.error_response,
-            downgrade=self._join.downgrade,
-            versions=(0, JOIN_VERSION_MAX),
-        )
+        described = CONSUMER_DESCRIBE.operation
+        table.add(described.name, self._describe_consumer, described.error_response, versions=(0, 1))
         table.add("OffsetCommit", self._commit, offset_commit.request_error, versions=COMMIT_VERSIONS)
         table.add(
             "TxnOffsetCommit",
@@ -103,49 +99,18 @@ class ClusterGroupHandlers:
         )
         table.add("OffsetDelete", self._delete_offsets, operations.OFFSET_DELETE.error_response, versions=(0, 0))
         table.add("DeleteGroups", self._delete_groups, operations.DELETE_GROUPS.error_response, versions=(0, 2))
-        heartbeat = operations.CONSUMER_GROUP_HEARTBEAT
-        table.add(
-            heartbeat.name, lambda request, context: refusal(), heartbeat.error_response, versions=HEARTBEAT_VERSIONS
-        )
         table.add("ListGroups", self._list, operations.LIST_GROUPS.error_response, versions=(0, 5))
 
-    def _add(self, table: DispatchTable, api: OneGroup) -> None:
+    def _add(self, table: DispatchTable, api: OneGroup, handler: Handler) -> None:
         table.add(
             api.operation.name,
-            partial(self._enqueue, api),
+            handler,
             api.error_response or api.operation.error_response,
             downgrade=api.downgrade,
             versions=(api.min_version, api.max_version),
         )
 
-    # ---- members
-
-    def _join_group(self, request: Any, context: RequestContext) -> Any:
-        """At once, if the group has its sentinel and its topics are known, as for nearly all of many members.
-
-        What is known of the topics is fresh: a member that joins again may have seen that a topic has changed, which
-        the audit tells.
-        """
-        topics: Sequence[str] = ()
-        for protocol in request.protocols[:1]:
-            topics, _ = read_subscription(request.protocol_type, protocol.metadata, TOPICS_NAMED_MAX)
-        if self._ownership.has_sentinel(request.group_id) and self._topics.are_fresh(topics):
-            return self._enqueue(self._join, request, context)
-        return self._join_when_known(topics, request, context)
-
-    def _join_when_known(self, topics: Sequence[str], request: Any, context: RequestContext) -> Steps[Any]:
-        """The first member of a group waits until its sentinel is there, and all until their topics are known.
-
-        A client that has made too many groups is answered as by any node, and makes no sentinel.
-        """
-        is_new = not self._ownership.is_owned(request.group_id)
-        if is_new and not context.environment.may_create_group(context.client_host):
-            return self._enqueue(self._join, request, context)
-        sentinel: Sentinel | ErrorCode = yield from awaited(partial(self._ownership.own, request.group_id))
-        if not isinstance(sentinel, Sentinel):
-            return context.route.error_response(request, sentinel, context.api_version)
-        yield from awaited(partial(self._topics.know, topics, fresh=True))
-        return self._enqueue(self._join, request, context)
+    # ---- descriptions
 
     def _describe(self, request: Any, context: RequestContext) -> Steps[Any]:
         """A group that the nodes own is Empty if nobody has joined it yet, as its offsets are at the cluster."""
@@ -154,7 +119,7 @@ class ClusterGroupHandlers:
             response = yield from awaited(partial(self._ask, operations.DESCRIBE_GROUPS, group_id, part, context))
             described = response.groups[0]
             is_missing = described.error_code == ErrorCode.GROUP_ID_NOT_FOUND or described.group_state == "Dead"
-            if is_missing and self._ownership.is_owned(group_id):
+            if is_missing and self._ownership.is_owned(group_id) and group_id not in self._groups_here(group_id):
                 described.error_code, described.error_message = ErrorCode.NONE, None
                 described.group_state = EMPTY_GROUP
                 described.authorized_operations = NONE_KNOWN if request.include_authorized_operations else NOT_ASKED
@@ -162,6 +127,30 @@ class ClusterGroupHandlers:
                 yield from self._rights.find_out(_all_operations(group_id), context)
             responses.append(response)
         return admin.merge_described(responses)
+
+    def _groups_here(self, group_id: str) -> Mapping[str, Any]:
+        groups: Mapping[str, Any] = self._groups.shard_of(group_id).machine.groups
+        return groups
+
+    def _describe_consumer(self, request: Any, context: RequestContext) -> Steps[Any]:
+        """One that nobody has joined yet is none of this kind: DescribeGroups tells of it."""
+        operation = CONSUMER_DESCRIBE.operation
+        assert operation.prepare is not None
+        prepared = operation.prepare(request, context)
+        if isinstance(prepared, Answer):
+            return prepared.response
+        responses = []
+        for group_id, part in CONSUMER_DESCRIBE.per_group(request):
+            ask = partial(self._ask, operation, group_id, part, context)
+            responses.append((yield from awaited(ask)))
+        merged = CONSUMER_DESCRIBE.merge(responses)
+        found = [group for group in merged.groups if group.error_code == ErrorCode.NONE]
+        if request.include_authorized_operations:
+            for group in found:
+                yield from self._rights.find_out(_all_operations(group.group_id), context)
+        named = (topic for group in found for topic in topics_described(group))
+        yield from self._rights.find_out(_to_describe(ResourceType.TOPIC, dict.fromkeys(named)), context)
+        return merged
 
     # ---- offsets
 
@@ -216,6 +205,14 @@ class ClusterGroupHandlers:
         return self._cluster_answers.in_turn(group_id, partial(self._asked_for_offsets, group_id, part, context))
 
     def _asked_for_offsets(self, group_id: str, part: Any, context: RequestContext) -> Steps[Any]:
+        """A member, which names itself from version 9 on, is checked here: the cluster knows the sentinel alone."""
+        (asked,) = part.groups
+        if asked.member_id is not None or asked.member_epoch >= 0:
+            check = operations.OFFSET_FETCH.check
+            assert check is not None
+            answer = yield from awaited(partial(self._ask, check, group_id, part, context))
+            if answer is not MAY_FETCH:
+                return answer
         response = yield from awaited(partial(self._forwarder.fetch_offsets, group_id, part, context.api_version))
         if isinstance(response, ErrorCode):
             return offset_fetch.error_response(part, response, context.api_version)
@@ -334,7 +331,7 @@ class ClusterGroupHandlers:
         return [
             ListedGroup(group_id=group_id, group_state=EMPTY_GROUP, group_type=CLASSIC_GROUP)
             for group_id in self._ownership.owned_groups()
-            if group_id not in self._groups.shard_of(group_id).machine.groups
+            if group_id not in self._groups_here(group_id)
         ]
 
 

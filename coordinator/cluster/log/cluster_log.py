@@ -69,7 +69,8 @@ class ClusterLog:
             if isinstance(appended, Refused):
                 raise LogRefused(self.name, appended)
             base_offset = self.log_end_offset if appended.base_offset < 0 else appended.base_offset
-            self.log_end_offset = base_offset + batch.record_count
+            # A fence that another node has written before is answered with the offset of that one.
+            self.log_end_offset = max(self.log_end_offset, base_offset + batch.record_count)
 
     def read_steps(self, offset: int, bytes_max: int) -> Steps[bytes]:
         """Whole batches, from the one that has `offset` on; nothing is left out below `log_end_offset`.

@@ -98,6 +98,10 @@ GROUP_REQUESTS: Final[dict[int, GroupRequest]] = {
         "OffsetDelete": GroupRequest(_group_id, _of_operation("OffsetDelete")),
         "DescribeGroups": GroupRequest(lambda request, version: request.groups, _of_operation("DescribeGroups")),
         "DeleteGroups": GroupRequest(lambda request, version: request.groups_names, _of_operation("DeleteGroups")),
+        "ConsumerGroupHeartbeat": GroupRequest(_group_id, _of_operation("ConsumerGroupHeartbeat")),
+        "ConsumerGroupDescribe": GroupRequest(
+            lambda request, version: request.group_ids, _of_operation("ConsumerGroupDescribe")
+        ),
     }.items()
 }
 """API key → how its requests are inspected."""

@@ -4,7 +4,6 @@ from functools import partial
 from typing import Final, Protocol
 
 from _wire.headers import decode_request_header
-from coordinator.cluster.relay.consumer_heartbeats import CONSUMER_GROUP_HEARTBEAT, refused_heartbeat
 from coordinator.cluster.relay.directory import Directory
 from coordinator.cluster.relay.expected_responses import ExpectedResponses
 from coordinator.cluster.relay.frame_stream import INT32, FrameStream, Route
@@ -116,8 +115,6 @@ class RequestFlow:
         api_key, version, correlation_id = HEAD.unpack_from(frame)
         if api_key == API_VERSIONS and not RULES[api_key].serves(version):
             self._answer(unsupported_api_versions(correlation_id))
-        elif api_key == CONSUMER_GROUP_HEARTBEAT:
-            self._answer(refused_heartbeat(correlation_id, version))
         elif api_key in GROUP_REQUESTS:
             self._inspect(frame)
         else:

@@ -18,12 +18,9 @@ PRODUCE: Final = ProduceRequest.API_KEY
 FIND_COORDINATOR: Final = FindCoordinatorRequest.API_KEY
 API_VERSIONS: Final = ApiVersionsRequest.API_KEY
 
-REFUSED: Final = ("ConsumerGroupHeartbeat",)
-"""APIs that are offered, and answered with an error (`consumer_heartbeats.py`)."""
-
-REMOVED: Final = frozenset({69, *range(76, 93)})
-"""ConsumerGroupDescribe, share groups, changes of the controllers' quorum, groups of Kafka
-Streams: nodes do not serve these kinds of groups, and a client must not find another set of APIs on each port."""
+REMOVED: Final = frozenset(range(76, 93))
+"""Share groups, changes of the controllers' quorum, groups of Kafka Streams: nodes do not serve these kinds of groups,
+and a client must not find another set of APIs on each port."""
 
 FETCH_VERSION_MAX: Final = 15
 """From version 16 on a response ends with `node_endpoints` (KIP-951), after all its records. The versions above bring
@@ -47,6 +44,8 @@ INSPECTED: Final = (
     "OffsetDelete",
     "DescribeGroups",
     "DeleteGroups",
+    "ConsumerGroupHeartbeat",
+    "ConsumerGroupDescribe",
 )
 """APIs of groups whose requests are answered NOT_COORDINATOR if a node owns the group.
 
@@ -77,7 +76,7 @@ def _rules() -> dict[int, Rule]:
     for name in REWRITTEN:
         api = APIS.named(name)
         rules[api.key] = Rule(api.min_version, api.max_version, api.key == FIND_COORDINATOR, api.min_version)
-    for name in (*INSPECTED, *REFUSED):
+    for name in INSPECTED:
         api = APIS.named(name)
         rules[api.key] = Rule(api.min_version, api.max_version, is_collected=True)
     for name in ANSWERED:

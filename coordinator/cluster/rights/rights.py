@@ -5,7 +5,7 @@ what is known, so what is denied is answered as by a broker.
 """
 
 import asyncio
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from itertools import islice
 from types import GeneratorType
@@ -20,7 +20,7 @@ from coordinator.front.authorization_step import AuthorizationStep, KnowsHeartbe
 from coordinator.front.dispatch import DEFERRED, Handler, Route, refused_in_steps
 from coordinator.front.partial_denials import GROUP_ROWS
 from coordinator.front.request_context import RequestContext
-from coordinator.runtime.slices import Steps, awaited_all
+from coordinator.runtime.slices import Steps, awaited, awaited_all
 from coordinator.security.acls.model import AclOperation, ResourceType, question_of
 from coordinator.security.principal import Principal
 
@@ -179,6 +179,11 @@ class RightsQuestions:
                 if rights is None:
                     raise NoAnswer
                 self._rights.learn(call.principal, rights)
+
+    def answers(self, permissions: Sequence[Permission], call: RequestContext) -> Steps[dict[Permission, bool] | None]:
+        """What the cluster says of these now, which is not kept; None: there is no answer. They fit into one probe."""
+        (probe,) = probes_for(permissions)
+        return awaited(partial(self._ask, probe, call))
 
     def _ask(
         self, probe: Probe, call: RequestContext, answered: Callable[[dict[Permission, bool] | None], None]

@@ -15,6 +15,8 @@ DESCRIBE_VERSION_MAX: Final = 5
 CLASSIC: Final = "classic"
 CONSUMER: Final = "consumer"
 UNKNOWN_STATE: Final = "Dead"
+NO_CONSUMER_GROUP: Final = frozenset({ErrorCode.GROUP_ID_NOT_FOUND, ErrorCode.UNSUPPORTED_VERSION})
+"""The latter where the protocol is switched off: brokers from 3.7 on offer its APIs all the same."""
 UNUSED_STATES: Final = frozenset({UNKNOWN_STATE, "Empty", ""})
 
 
@@ -55,7 +57,7 @@ async def _describe_of_consumer_protocol(connection: BrokerConnection, group_id:
     response = await connection.request(ConsumerGroupDescribeRequest(group_ids=[group_id]))
     (group,) = response.groups
     error = ErrorCode(group.error_code)
-    if error is ErrorCode.GROUP_ID_NOT_FOUND:
+    if error in NO_CONSUMER_GROUP:
         return DescribedGroup(UNKNOWN_STATE, [])
     if error is not ErrorCode.NONE:
         return error

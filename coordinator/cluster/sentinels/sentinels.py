@@ -98,6 +98,8 @@ class Sentinels:
 
     async def _join(self, group_id: str) -> None:
         result = await self._tried(lambda: self._join_once(group_id))
+        if result is ErrorCode.UNKNOWN_SERVER_ERROR and await self._has_members(group_id):
+            result = ErrorCode.INCONSISTENT_GROUP_PROTOCOL
         if isinstance(result, Sentinel):
             self._open[group_id] = result
             self._coordinators[group_id] = result.broker_id
@@ -114,6 +116,12 @@ class Sentinels:
             self._join_number = (self._join_number + 1) % JOINING_MAX
             connection = await self._brokers.connection(broker_id, f"sentinel joins {self._join_number}")
             return await membership.join(connection, group_id, broker_id)
+
+    async def _has_members(self, group_id: str) -> bool:
+        """Kafka 4.3 fails in the join of a sentinel to a group of KIP-848 that takes classic members: it cannot read
+        its metadata as a subscription."""
+        described = await self.describe(group_id)
+        return not isinstance(described, ErrorCode) and described.has_members
 
     async def _tried(self, ask: Callable[[], Coroutine[Any, Any, T | ErrorCode]]) -> T | ErrorCode:
         """The result of `ask`; it is tried again for a while where that may help."""

@@ -133,4 +133,5 @@ CONSUMER: Final = GroupKind(
     events=EVENTS,
     checks=CHECKS,
     steps_left=lambda group: group.named_topics.count_in_steps(),
+    needs_topic_list=lambda group: bool(group.pattern_subscribers),
 )

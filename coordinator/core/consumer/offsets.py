@@ -3,7 +3,7 @@
 Counterpart in Kafka: `validateOffsetCommit`, `validateOffsetFetch`, `isSubscribedToTopic` of `ConsumerGroup`.
 """
 
-from collections.abc import Container, Sequence
+from collections.abc import Container, Iterator, Sequence
 from typing import Any, Final
 
 from _wire.errors import NONE, ErrorCode
@@ -103,6 +103,10 @@ class _TopicsRead:
 
     def __contains__(self, topic: object) -> bool:
         return isinstance(topic, str) and self._group.is_subscribed_to(topic)
+
+    def __iter__(self) -> Iterator[str]:
+        yield from self._group.named_topics.counts
+        yield from self._group.pattern_topics
 
 
 def topics_read(group: ConsumerGroup) -> Container[str]:

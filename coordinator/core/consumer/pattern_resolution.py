@@ -3,9 +3,8 @@
 Counterpart in Kafka: `GroupMetadataManager.refreshRegularExpressions`, which runs in an executor.
 """
 
-from collections.abc import Callable, Generator, Iterable, Sequence
-from functools import partial
-from typing import Final
+from collections.abc import Generator, Iterable, Sequence
+from typing import Any, Final
 
 from coordinator.core.consumer.events import PatternResolutionStarted
 from coordinator.core.consumer.patterns import UNRESOLVED, ResolvedTopics
@@ -19,13 +18,10 @@ SORTED_AT_ONCE: Final = 5_000
 MATCH_STEPS_AT_ONCE: Final = 10_000
 """Instructions of a pattern times bytes of names in one step: at most a millisecond, usually a tenth of it."""
 
-VISIBLE_AT_ONCE: Final = 4
-"""Names that the authorizer is asked about in one step."""
-
 
 def resolution_steps(
     started: PatternResolutionStarted, environment: Environment
-) -> Generator[None, None, ResolvedTopics]:
+) -> Generator[Any, Any, ResolvedTopics]:
     """Find the topics of each regular expression that the client may describe."""
     listing = environment.listing
     if listing is None:
@@ -33,11 +29,14 @@ def resolution_steps(
     # All of one moment. A topic that is created meanwhile raises the version, so the next resolution finds it.
     version, offset = listing.topics.topics_version, listing.metadata_offset()
     names = yield from _sorted(tuple(listing.topics.topics))
-    may_describe, found = listing.may_describe, {}
+    found = {}
     for text in started.patterns:
         matching = yield from _matching(text, names)
-        if may_describe is not None:
-            matching = yield from _visible(matching, partial(may_describe, started.principal, started.client_host))
+        if listing.visible is not None:
+            visible = yield from listing.visible(started.principal, started.client_host, matching)
+            if visible is None:
+                return UNRESOLVED
+            matching = tuple(visible)
         found[text] = matching
     return ResolvedTopics(found, offset, version)
 
@@ -46,16 +45,6 @@ def not_resolved(started: PatternResolutionStarted, problem: Exception) -> Resol
     """What `resolve patterns` gets after a step that raised."""
     logger.error("regular expressions of a group were not resolved", exc_info=problem)
     return ResolvedTopics({}, 0, None, "they could not be found")
-
-
-def _visible(names: Sequence[str], is_visible: Callable[[str], bool]) -> Generator[None, None, tuple[str, ...]]:
-    visible: list[str] = []
-    for position, name in enumerate(names):
-        if is_visible(name):
-            visible.append(name)
-        if position % VISIBLE_AT_ONCE == VISIBLE_AT_ONCE - 1:
-            yield
-    return tuple(visible)
 
 
 def _sorted(names: Sequence[str]) -> Generator[None, None, list[str]]:

@@ -11,8 +11,9 @@ import msgspec
 from coordinator.core.decision import Environment
 from coordinator.core.sessions import HasSessions
 
-WorkSteps = Generator[None, None, Any]
-"""Steps of about a millisecond. They end with the request of the operation that gets the result."""
+WorkSteps = Generator[Any, Any, Any]
+"""Steps of about a millisecond, some of which may wait for an answer. They end with the request of the operation that
+gets the result."""
 
 
 class Worker(msgspec.Struct, frozen=True):

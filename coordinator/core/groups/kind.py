@@ -186,6 +186,8 @@ class GroupKind(msgspec.Struct, frozen=True):
     """Name → who does the work that the effect `StartWork` of this name starts."""
     steps_left: Callable[[Any], Iterator[None]] = lambda membership: iter(())
     """What events with much to change have left to be done: steps of about a millisecond."""
+    needs_topic_list: Callable[[Any], bool] = lambda membership: False
+    """Whether requests of members may compute with the list of all topics, as those of regular expressions do."""
 
     def __repr__(self) -> str:
         """Short: an event with it may be part of an error message."""

@@ -67,7 +67,13 @@ TXN_OFFSET_COMMIT: Final = Operation(
         "check TxnOffsetCommit", offset_checks.check_transactional_commit, transactional_offsets.error_response
     ),
 )
-OFFSET_FETCH: Final = Operation("OffsetFetch", offset_fetch.fetch, offset_fetch.error_response, offset_fetch.prepare)
+OFFSET_FETCH: Final = Operation(
+    "OffsetFetch",
+    offset_fetch.fetch,
+    offset_fetch.error_response,
+    offset_fetch.prepare,
+    check=Operation("check OffsetFetch", offset_checks.check_fetch, offset_fetch.error_response),
+)
 OFFSET_DELETE: Final = Operation(
     "OffsetDelete",
     offset_delete.delete,

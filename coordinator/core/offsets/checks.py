@@ -1,4 +1,4 @@
-"""Whether offsets may be committed or deleted that are kept elsewhere: decided as here, and nothing of it is stored.
+"""Whether offsets that are kept elsewhere may be committed, fetched or deleted: decided as here, and nothing is stored.
 
 Counterpart in Kafka: the checks of `OffsetMetadataManager.commitOffset` and `commitTransactionalOffset`.
 """
@@ -14,16 +14,20 @@ from _wire.messages.offset_delete import (
     OffsetDeleteResponsePartition,
     OffsetDeleteResponseTopic,
 )
+from _wire.messages.offset_fetch import OffsetFetchRequest
 from _wire.messages.txn_offset_commit import TxnOffsetCommitRequest
 from coordinator.core.decision import Decision, OperationContext, Reply, replying
 from coordinator.core.groups.group import Group
 from coordinator.core.groups.rejections import rejecting, rejection
 from coordinator.core.offsets import commit as offset_commit
 from coordinator.core.offsets import delete as offset_delete
+from coordinator.core.offsets import fetch as offset_fetch
 from coordinator.core.offsets import transactional as transactional_offsets
 
 MAY_COMMIT: Final = object()
 """What is answered in place of a response when the commit may be done elsewhere."""
+MAY_FETCH: Final = object()
+"""The same for a fetch."""
 
 
 def check_commit(group: Group[Any] | None, request: OffsetCommitRequest, context: OperationContext) -> Decision:
@@ -65,6 +69,17 @@ def _may_commit(group: Group[Any] | None, member_id: str, context: OperationCont
     assert context.request_id is not None
     renewed = () if group is None else group.kind.offsets.sessions_renewed(group.membership, member_id)
     return Decision((), (Reply(context.request_id, MAY_COMMIT),), renewed, no_step_follows=True)
+
+
+def check_fetch(group: Group[Any] | None, request: OffsetFetchRequest, context: OperationContext) -> Decision:
+    """As `offset_fetch.fetch`, but for what is fetched."""
+    (asked,) = request.groups
+    error = NONE
+    if group is not None:
+        error = group.kind.offsets.validate_fetch(group.membership, asked.member_id, asked.member_epoch)
+    if error is not NONE:
+        return replying(context, offset_fetch.error_response(request, error, context.api_version))
+    return replying(context, MAY_FETCH)
 
 
 class MayDelete(msgspec.Struct, frozen=True):

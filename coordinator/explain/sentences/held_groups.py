@@ -3,17 +3,12 @@
 from typing import Final
 
 from coordinator.audit.schema import GroupHeldByCluster, MemberRef
-from coordinator.explain.generation import CLASSIC
 from coordinator.explain.sentences.labels import label
 from coordinator.explain.words import NAMES_IN_A_SENTENCE, counted, listed
 
 ADVICE: Final = (
     "set bootstrap.servers of all its clients to the nodes; the nodes take the group in as soon as nobody is in it at"
     " the cluster, so stop its clients together once, also those that come by way of the nodes by now"
-)
-ADVICE_OF_CONSUMER_PROTOCOL: Final = (
-    "set group.protocol of all its clients to classic, as the nodes do not coordinate groups of the consumer protocol,"
-    " and bootstrap.servers to the nodes; stop them together once; or release the group: `coordinator cluster release`"
 )
 ADVICE_IF_OWNED: Final = (
     "stop these clients, set their bootstrap.servers to the nodes, and start them again: until they have left the"
@@ -23,9 +18,7 @@ ADVICE_IF_OWNED: Final = (
 
 def advice(event: GroupHeldByCluster) -> str:
     """What to do."""
-    if event.is_owned:
-        return ADVICE_IF_OWNED
-    return ADVICE if event.group_type == CLASSIC else ADVICE_OF_CONSUMER_PROTOCOL
+    return ADVICE_IF_OWNED if event.is_owned else ADVICE
 
 
 def clients_of(event: GroupHeldByCluster) -> str:

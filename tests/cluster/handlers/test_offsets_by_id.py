@@ -21,7 +21,7 @@ from coordinator.cluster.handlers.groups import ClusterGroupHandlers
 from coordinator.cluster.rights.named_topics import give_names
 from coordinator.cluster.sentinels.membership import Sentinel
 from coordinator.core.offsets import commit as offset_commit
-from coordinator.core.offsets.checks import MAY_COMMIT
+from coordinator.core.offsets.checks import MAY_COMMIT, MAY_FETCH
 from coordinator.runtime.slices import at_once
 from coordinator.security.acls.model import AclOperation, ResourceType
 from tests.cluster.rights.at_a_node import Topics
@@ -63,7 +63,7 @@ class Node:
         ownership.own = lambda group_id, answered: answered(Sentinel("g", "sentinel", 1, 0, 1))
         authorization.find_out = self._find_out
         self.handlers = ClusterGroupHandlers(
-            MagicMock(), ownership, MagicMock(ids=self.topics), forwarder, authorization
+            MagicMock(), ownership, MagicMock(), MagicMock(ids=self.topics), forwarder, authorization
         )
         self.handlers._ask = lambda *asked: asked[-1](MAY_COMMIT)  # type: ignore[method-assign]
 
@@ -135,3 +135,24 @@ def test_offsets_are_not_left_out_because_a_name_is_not_known_now():
     request = OffsetFetchRequest(groups=[OffsetFetchRequestGroup(group_id="g", topics=None)])
     (answered,) = node.answer("OffsetFetch", request).groups
     assert answered.error_code == ErrorCode.COORDINATOR_NOT_AVAILABLE
+
+
+@pytest.mark.parametrize(("answer", "reached"), [(MAY_FETCH, [[KNOWN]]), ("its epoch is too old", [])])
+def test_a_member_that_fetches_is_checked_here_before_the_cluster_is_asked(answer: Any, reached: list[Any]):
+    node = Node()
+    asked: list[str] = []
+
+    def ask(*arguments: Any) -> None:
+        asked.append(arguments[0].name)
+        arguments[-1](answer)
+
+    node.handlers._ask = ask  # type: ignore[method-assign,assignment]
+    topics = [OffsetFetchRequestTopics(topic_id=KNOWN, name="orders", partition_indexes=[0])]
+    member = OffsetFetchRequest(
+        groups=[OffsetFetchRequestGroup(group_id="g", member_id="m", member_epoch=3, topics=topics)]
+    )
+    context: Any = SimpleNamespace(api_version=9)
+    response = at_once(node.handlers._fetch_group("g", member, context))
+    assert asked == ["check OffsetFetch"]
+    assert node.cluster.fetched == reached
+    assert reached or response is answer

@@ -10,7 +10,7 @@ from coordinator.audit.coordinator_events import coordinator_record
 from coordinator.audit.schema import LeadershipTaken
 from coordinator.cluster.log.access import ProducerIdentity, Refused
 from coordinator.cluster.log.cluster_log import ClusterLog
-from coordinator.cluster.log.notes import Owner, Rule, owned_record, rule_record
+from coordinator.cluster.log.notes import EPOCH_MAX, Owner, Rule, owned_record, rule_record
 from coordinator.cluster.log.store import RENEWAL_MS, ClusterStore
 from coordinator.cluster.log.writer import PartitionWriter
 from coordinator.core.kinds.stored import StoredGroups
@@ -155,6 +155,18 @@ def test_a_producer_id_is_fenced_once(cluster: ModelCluster) -> None:
     batches = len(cluster.partition(MEMBERSHIP_TOPIC, PARTITION).batches)
     Node(cluster, 3).lead()
     assert len(cluster.partition(MEMBERSHIP_TOPIC, PARTITION).batches) == batches + 1
+
+
+def test_a_fence_that_another_node_has_written_already_moves_no_end_back(cluster: ModelCluster) -> None:
+    """It is answered as a duplicate of the first one. The number of an event is that of its place in the audit."""
+    first, second, third = (Node(cluster, number) for number in (1, 2, 3))
+    first.lead()
+    cluster.forget_transactional_id(TRANSACTIONAL_ID)
+    second.run(second.store.prepare())
+    fenced = ProducerIdentity(100, EPOCH_MAX)
+    second.run(second.audit_log.fence(fenced, (b"", b"", ()), 1_000))  # and then it stands still
+    third.lead()
+    assert third.audit_log.log_end_offset == cluster.partition(AUDIT_TOPIC, PARTITION).end_offset
 
 
 def test_a_producer_id_is_fenced_that_has_written_nothing_but_its_own_fence(cluster: ModelCluster) -> None:

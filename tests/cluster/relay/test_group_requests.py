@@ -7,6 +7,8 @@ import pytest
 from _wire.apis import APIS
 from _wire.errors import ErrorCode, MalformedMessage
 from _wire.headers import encode_request
+from _wire.messages.consumer_group_describe import ConsumerGroupDescribeRequest
+from _wire.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
 from _wire.messages.delete_groups import DeleteGroupsRequest
 from _wire.messages.describe_groups import DescribeGroupsRequest, DescribeGroupsResponse
 from _wire.messages.join_group import JoinGroupRequest
@@ -66,18 +68,20 @@ def requests_for(group_ids: list[str], version: int) -> dict[str, Message]:
         "OffsetDelete": OffsetDeleteRequest(group_id=group_id),
         "DescribeGroups": DescribeGroupsRequest(groups=group_ids),
         "DeleteGroups": DeleteGroupsRequest(groups_names=group_ids),
+        "ConsumerGroupHeartbeat": ConsumerGroupHeartbeatRequest(group_id=group_id, member_id="m", member_epoch=3),
+        "ConsumerGroupDescribe": ConsumerGroupDescribeRequest(group_ids=group_ids),
     }
 
 
 def errors_of(name: str, response: Any) -> list[int]:
     """All error codes of a response that has any."""
-    if name in ("JoinGroup", "LeaveGroup", "OffsetDelete"):
+    if name in ("JoinGroup", "LeaveGroup", "OffsetDelete", "ConsumerGroupHeartbeat"):
         return [response.error_code]
     if name in ("OffsetCommit", "TxnOffsetCommit"):
         return [partition.error_code for topic in response.topics for partition in topic.partitions]
     if name == "DeleteGroups":
         return [result.error_code for result in response.results]
-    if name == "DescribeGroups" or response.groups:
+    if name in ("DescribeGroups", "ConsumerGroupDescribe") or response.groups:
         return [group.error_code for group in response.groups]
     partitions = [partition.error_code for topic in response.topics for partition in topic.partitions]
     return partitions or [response.error_code]
@@ -114,7 +118,9 @@ def test_a_group_whose_owner_is_unknown_is_to_be_looked_up_again(name, version, 
     assert set(errors_of(name, response)) == {ErrorCode.NOT_COORDINATOR}
 
 
-@pytest.mark.parametrize(("name", "version"), [("OffsetFetch", 8), ("DescribeGroups", 5), ("DeleteGroups", 2)])
+@pytest.mark.parametrize(
+    ("name", "version"), [("OffsetFetch", 8), ("DescribeGroups", 5), ("DeleteGroups", 2), ("ConsumerGroupDescribe", 1)]
+)
 @pytest.mark.parametrize("place", [0, 1, ASKED_AT_ONCE, ASKED_AT_ONCE + 1])
 def test_one_group_of_a_node_is_enough(name, version, place):
     groups = [f"group-{number}" for number in range(ASKED_AT_ONCE + 1)]

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from _wire.headers import encode_request
+from _wire.errors import ErrorCode
 from _wire.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest, ConsumerGroupHeartbeatResponse
 from _wire.messages.find_coordinator import FindCoordinatorResponse
 from _wire.messages.heartbeat import HeartbeatRequest
@@ -152,7 +152,7 @@ def test_every_split_of_both_streams_gives_the_same(run):
         (b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03", "out of bounds"),
         (request(FETCH, 16, 1), "Fetch version 16 is not served"),
         (request(17, 0, 1), "SaslHandshake version 0 is not served"),
-        (request(69, 0, 1), "ConsumerGroupDescribe version 0 is not served"),
+        (request(76, 0, 1), "API 76 version 0 is not served"),
         (request(88, 0, 1), "API 88 version 0 is not served"),
         (request(DESCRIBE_GROUPS, 5, 1, b"\x00\x7f"), "DescribeGroupsRequest"),
         (request(FIND_COORDINATOR, 4, 1, b"\x00\x00\x7f"), "FindCoordinatorRequest"),
@@ -239,15 +239,17 @@ def test_requests_and_responses_wait_for_the_directory_in_their_order(run):
 
 @LOOPS
 @pytest.mark.parametrize("version", [0, 1])
-def test_a_heartbeat_of_a_consumer_group_is_refused_with_the_setting_to_change(run, version):
+def test_heartbeats_of_consumer_groups_pass_unless_a_node_owns_the_group(run, version):
     async def story(scene: Scene) -> None:
         client, broker = await scene.pair()
-        heartbeat = ConsumerGroupHeartbeatRequest(group_id="g", member_id="m", member_epoch=0)
-        after = request(HEARTBEAT, 4, 8)
-        client.write(encode_request(7, "client", heartbeat, version) + after)
-        assert await broker.read(len(after)) == after
-        answer = decoded(await client.read_frame(), ConsumerGroupHeartbeatResponse, version)
-        assert (answer.error_code, "group.protocol=classic" in answer.error_message) == (35, True)
+        others = encoded(6, ConsumerGroupHeartbeatRequest(group_id="g", member_id="m", member_epoch=0), version)
+        client.write(others)
+        assert await broker.read(len(others)) == others
+        broker.write(response(6))
+        assert await client.read_frame() == response(6)[4:]
+        client.write(encoded(7, ConsumerGroupHeartbeatRequest(group_id=OWNED, member_id="m", member_epoch=0), version))
+        answer = decoded(await client.read_frame(), ConsumerGroupHeartbeatResponse, version, 7)
+        assert answer.error_code == ErrorCode.NOT_COORDINATOR
 
     play(run, story)
 

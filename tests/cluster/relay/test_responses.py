@@ -250,7 +250,8 @@ def test_produce_is_rewritten_from_the_version_on_that_has_endpoints():
 @versions_of("ApiVersions")
 def test_api_versions_offers_what_the_relay_serves(version):
     offered = [
-        ApiVersion(api_key=key, min_version=0, max_version=99) for key in (0, 1, 3, 12, 17, 18, 999, *sorted(REMOVED))
+        ApiVersion(api_key=key, min_version=0, max_version=99)
+        for key in (0, 1, 3, 12, 17, 18, 68, 69, 999, *sorted(REMOVED))
     ]
     features = [FinalizedFeatureKey(name="group.version", max_version_level=1, min_version_level=1)]
     response = rewritten(
@@ -263,6 +264,8 @@ def test_api_versions_offers_what_the_relay_serves(version):
         (12, 0, 99),
         (17, 1, 1),
         (18, 0, 4),
+        (68, 0, 1),
+        (69, 0, 1),
         (999, 0, 99),
     ]
     if version >= 3:
@@ -276,7 +279,7 @@ def test_an_api_without_a_version_that_both_know_is_taken_away():
 
 @versions_of("ApiVersions", 1)
 def test_a_broker_that_does_not_know_the_version_answers_in_version_0(version):
-    own = [ApiVersion(api_key=18, min_version=0, max_version=2), ApiVersion(api_key=69, max_version=1)]
+    own = [ApiVersion(api_key=18, min_version=0, max_version=2), ApiVersion(api_key=76, max_version=1)]
     answer = ApiVersionsResponse(error_code=ErrorCode.UNSUPPORTED_VERSION, api_keys=own)
     frame = encode_response(CORRELATION_ID, answer, 0)
     result = at_once(rewrite_response(ForwardedRequest(18, version), frame[4:], FixedDirectory()))

@@ -1,12 +1,14 @@
 """Each row of the requirements at a node: all that a request names is asked of the cluster, by name and by id."""
 
 from collections.abc import Callable, Iterator, Sequence
+from itertools import chain
 from typing import Any, Final, NamedTuple
 
 import pytest
 
 from _wire.errors import ErrorCode
 from _wire.messages.alter_group_owners import AlterGroupOwnersRequest
+from _wire.messages.consumer_group_describe import ConsumerGroupDescribeRequest
 from _wire.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
 from _wire.messages.delete_groups import DeleteGroupsRequest
 from _wire.messages.describe_group_owners import DescribeGroupOwnersRequest
@@ -103,6 +105,7 @@ SAMPLES: Final = {
     "SyncGroup": Sample(lambda version: SyncGroupRequest(group_id=GROUPS[0], protocol_type="p", protocol_name="n")),
     "Heartbeat": Sample(lambda version: HeartbeatRequest(group_id=GROUPS[0])),
     "ConsumerGroupHeartbeat": Sample(consumer_heartbeat, topics=[*TOPIC_IDS]),
+    "ConsumerGroupDescribe": Sample(lambda version: ConsumerGroupDescribeRequest(group_ids=GROUPS), GROUPS),
     "LeaveGroup": Sample(lambda version: LeaveGroupRequest(group_id=GROUPS[0])),
     "OffsetCommit": Sample(commit, topics=[*TOPIC_IDS]),
     "TxnOffsetCommit": Sample(commit_in_transaction, topics=[*TOPIC_IDS]),
@@ -172,7 +175,8 @@ def names_in(request: Any) -> Iterator[str]:
         yield CLUSTER_NAME
     for field in ("group_id", "transactional_id"):
         yield getattr(request, field, "")
-    for each in (*getattr(request, "groups", ()), *getattr(request, "groups_names", ())):
+    several = (getattr(request, name, ()) for name in ("groups", "groups_names", "group_ids"))
+    for each in chain.from_iterable(several):
         yield each if isinstance(each, str) else each.group_id
     yield from (topic.name for topic in topics_in(request))
     yield from getattr(request, "subscribed_topic_names", ())

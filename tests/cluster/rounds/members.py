@@ -6,6 +6,8 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from typing import Any, Final, Self
 
+from _wire.errors import ErrorCode
+from _wire.messages.consumer_group_describe import ConsumerGroupDescribeRequest
 from _wire.messages.describe_groups import DescribeGroupsRequest
 from coordinator.client.groups import coordinator_of
 from coordinator.client.wire import ClientError, WireConnection
@@ -15,8 +17,10 @@ from interop.invariants import owned_by_two
 
 CLIENTS: Final = ("kafka-python", "confluent-kafka", "java", "franz-go")
 MIXED: Final = "mixed"
-GROUPS: Final = {f"of-{client}": (client, client) for client in CLIENTS} | {MIXED: CLIENTS}
-"""Group → the clients of its members: a group of each client, and one of all."""
+CONSUMERS: Final = ("confluent-kafka-consumer", "java-consumer", "franz-go-consumer")
+"""The same clients with the protocol of KIP-848."""
+GROUPS: Final = {f"of-{client}": (client, client) for client in CLIENTS} | {MIXED: CLIENTS, "of-kip-848": CONSUMERS}
+"""Group → the clients of its members: a group of each client, one of all, and one of the other protocol."""
 FOLDED: Final = ("records", "committed")
 """Events that are counted and not kept, so that a long run does not grow."""
 OPTIONS: Final = {
@@ -74,6 +78,14 @@ class Group:
         return f"{self.name}: owned are { ({member.name: len(member.owned) for member in self.members}) }"
 
 
+def _described(coordinator: WireConnection, group: str) -> Any:
+    """A group of either protocol."""
+    (described,) = coordinator.send_latest(ConsumerGroupDescribeRequest(group_ids=[group])).groups
+    if described.error_code == ErrorCode.GROUP_ID_NOT_FOUND:
+        (described,) = coordinator.send_latest(DescribeGroupsRequest(groups=[group])).groups
+    return described
+
+
 class Members:
     """The members of all groups. Leaving its context ends their processes."""
 
@@ -103,13 +115,14 @@ class Members:
 
     def __enter__(self) -> Self:
         try:
-            drivers = {client: self._stack.enter_context(ALL[client].built().start()) for client in CLIENTS}
+            played = {client for clients in self._clients.values() for client in clients}
+            drivers = {client: self._stack.enter_context(ALL[client].built().start()) for client in sorted(played)}
             self._drivers = list(drivers.values())
             for name, clients in self._clients.items():
                 group = Group(name)
                 self.groups.append(group)
                 for number, client in enumerate(clients, 1):
-                    self._start(group, drivers[client], f"{name}-{number}-{client}")
+                    self._start(group, drivers[client], f"{name}-{number}-{client}", ALL[client].protocol)
         except BaseException:
             self._stack.close()
             raise
@@ -118,8 +131,9 @@ class Members:
     def __exit__(self, *problem: object) -> None:
         self._stack.close()
 
-    def _start(self, group: Group, driver: Driver, name: str) -> None:
-        member = driver.start(name, self._bootstrap, group.name, self._topic, client_id=name, **self._options)
+    def _start(self, group: Group, driver: Driver, name: str, protocol: str) -> None:
+        options = {**self._options, "client_id": name, "protocol": protocol}
+        member = driver.start(name, self._bootstrap, group.name, self._topic, **options)
         group.members.append(member)
         self._group_of[name] = group
 
@@ -164,7 +178,7 @@ class Members:
             with WireConnection(self._bootstrap.split(",")[0], "rounds") as anyone:
                 address = coordinator_of(anyone, group)
             with WireConnection(address, "rounds") as coordinator:
-                (described,) = coordinator.send_latest(DescribeGroupsRequest(groups=[group])).groups
+                described = _described(coordinator, group)
         except (ClientError, OSError) as problem:
             return f"{group}: {problem}"
         state = described.group_state

@@ -91,3 +91,9 @@ def test_members_of_the_consumer_protocol_hold_a_group_too(answer: Answer) -> No
     assert described(answer, None) == (DescribedGroup("Dead", []), True)
     refusal = ErrorCode.TOPIC_AUTHORIZATION_FAILED
     assert described(answer, ConsumerGroup(error_code=refusal)) == (refusal, Unknown(refusal))
+
+
+def test_a_group_is_free_where_the_consumer_protocol_is_switched_off() -> None:
+    """Brokers offer its APIs then, and refuse them: Kafka 3.9 as it comes, and group.version=0."""
+    switched_off = ConsumerGroup(error_code=ErrorCode.UNSUPPORTED_VERSION)
+    assert described(Answer(group_state="Dead"), switched_off) == (DescribedGroup("Dead", []), True)

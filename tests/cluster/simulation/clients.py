@@ -244,6 +244,9 @@ class SimulatedClient:
         self._reports.in_generation(self.group_id, self.name, self.generation, sent_ms, self._now_ms)
 
     async def _commit(self) -> None:
+        await self._commit_in(8)
+
+    async def _commit_in(self, version: int) -> None:
         """One partition at a time: its error is that of the request."""
         partition = self._random.choice(sorted(self.owned))
         commit = self._reports.commits(self.group_id, partition, self.generation, self._who)
@@ -255,7 +258,7 @@ class SimulatedClient:
             group_instance_id=self._instance_id,
             topics=[OffsetCommitRequestTopic(name=TOPIC, partitions=[committed])],
         )
-        response, *_ = await self._ask(request, 8)
+        response, *_ = await self._ask(request, version)
         error = ErrorCode(response.topics[0].partitions[0].error_code)
         if error is not ErrorCode.NONE:
             raise Refused(error)

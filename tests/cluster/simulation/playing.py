@@ -12,6 +12,7 @@ from coordinator.audit.schema import decode_event
 from coordinator.core.partitioning import partition_for
 from coordinator.internal_topics import AUDIT_TOPIC
 from tests.cluster.simulation.cluster import PARTITIONS
+from tests.cluster.simulation.consumers import SimulatedConsumer
 from tests.cluster.simulation.faults import Faults
 from tests.cluster.simulation.reports import RuleBroken
 from tests.cluster.simulation.world import World
@@ -69,6 +70,9 @@ def _play(world: World, faults: int, defects: list[BaseException]) -> None:
         raise defects[0]
     world.seen["success"] = world.reports.successes
     world.seen["takeover"] = len(world.cluster.takeovers)
+    for client in world.clients:
+        if isinstance(client, SimulatedConsumer) and client.has_got_partitions:
+            world.seen["partitions by a pattern" if client.subscribes_by_pattern else "partitions by name"] += 1
 
 
 def check_served(world: World) -> None:

@@ -11,12 +11,16 @@ from typing import Any, Final, NamedTuple
 from _wire.batch_reader import parse_records
 from _wire.embedded import decode_versioned, prefix_of
 from _wire.errors import ErrorCode
+from _wire.messages.consumer_group_metadata_record import ConsumerGroupMetadataKey, ConsumerGroupMetadataValue
 from _wire.messages.group_metadata_record import GroupMetadataKey, GroupMetadataValue
 from coordinator.audit.schema import GroupCreated, GroupRemoved, decode_event
 from coordinator.core.classic.records import KEY_TYPE
+from coordinator.core.consumer.records import METADATA_TYPE
 from coordinator.internal_topics import AUDIT_TOPIC
 from tests.simulation.consumers import partitions_of
 
+CONSUMER_SESSION_MS: Final = 45_000
+"""Kafka's default, which nodes have, too."""
 LOADING: Final = -1
 """In place of a leadership, while a node takes the partition over."""
 
@@ -77,6 +81,10 @@ class Reports:
         self._acknowledged: dict[tuple[str, int], Commit] = {}
         """Group and partition → the last commit of the highest generation that its client knows to be stored."""
         self.stored_offsets: dict[tuple[str, int], Commit] = {}
+        self._member_since: dict[tuple[str, str], int] = {}
+        """Group and member of KIP-848 → when it sent the last heartbeat that was answered."""
+        self._holders: dict[str, dict[int, str]] = defaultdict(dict)
+        """The same groups → partition → the member that uses it."""
         self._audited: dict[str, int] = {}
         """Group → its generation by the last event of the audit."""
         self.acknowledged_commits: Counter[str] = Counter()
@@ -114,6 +122,34 @@ class Reports:
                     f"{who} and {owner} own partition {partition} of {group_id} in generation {generation}"
                 )
         return partitions
+
+    # ---- members of consumer groups (KIP-848)
+
+    def in_epoch(self, group_id: str, who: str, epoch: int, sent_ms: int, received_ms: int) -> None:
+        """A member was told its epoch, which is stored."""
+        highest = self._generations.setdefault(f"{group_id} {who}", Highest(f"epoch of {who} of {group_id}"))
+        highest.check(epoch, sent_ms, received_ms, who)
+
+    def is_member(self, group_id: str, who: str, sent_ms: int) -> None:
+        """A heartbeat was answered that was sent then: the session is not over before it has passed since."""
+        self._member_since[group_id, who] = sent_ms
+
+    def removed(self, group_id: str, who: str, now_ms: int) -> None:
+        """A member was told that it is none."""
+        sent_ms = self._member_since.pop((group_id, who), None)
+        if sent_ms is not None and now_ms < sent_ms + CONSUMER_SESSION_MS:
+            raise RuleBroken(f"{who} is no member of {group_id} at {now_ms}; its heartbeat of {sent_ms} was answered")
+
+    def owns(self, group_id: str, who: str, partitions: frozenset[int], now_ms: int) -> None:
+        """A member was told what it owns, or has given it up. Nobody else may own it unless its session is over."""
+        holders = self._holders[group_id]
+        for partition in [each for each, holder in holders.items() if holder == who and each not in partitions]:
+            del holders[partition]
+        for partition in partitions:
+            holder = holders.setdefault(partition, who)
+            if holder != who and now_ms < self._member_since.get((group_id, holder), 0) + CONSUMER_SESSION_MS:
+                raise RuleBroken(f"{who} and {holder} own partition {partition} of {group_id} at {now_ms}")
+            holders[partition] = who
 
     # ---- committed offsets
 
@@ -160,14 +196,21 @@ class Reports:
             if topic == AUDIT_TOPIC:
                 if record.key is not None and record.value:
                     self._audit(decode_event(record.value))
-            elif record.key is not None and prefix_of(record.key) == KEY_TYPE and record.value is not None:
-                group_id = decode_versioned(GroupMetadataKey, record.key).group
-                value = decode_versioned(GroupMetadataValue, record.value)
-                audited = self._audited.get(group_id, -1)
-                if audited < value.generation:
-                    raise RuleBroken(
-                        f"generation {value.generation} of {group_id} is stored, and its audit is at {audited}"
-                    )
+            elif record.key is not None and record.value is not None:
+                self._stored(record.key, record.value)
+
+    def _stored(self, key: bytes, value: bytes) -> None:
+        if prefix_of(key) == KEY_TYPE:
+            group_id = decode_versioned(GroupMetadataKey, key).group
+            generation = decode_versioned(GroupMetadataValue, value).generation
+        elif prefix_of(key) == METADATA_TYPE:
+            group_id = decode_versioned(ConsumerGroupMetadataKey, key).group_id
+            generation = decode_versioned(ConsumerGroupMetadataValue, value).epoch
+        else:
+            return
+        audited = self._audited.get(group_id, -1)
+        if audited < generation:
+            raise RuleBroken(f"generation {generation} of {group_id} is stored, and its audit is at {audited}")
 
     def _audit(self, event: Any) -> None:
         if isinstance(event, GroupCreated | GroupRemoved):

@@ -132,9 +132,9 @@ def test_a_group_that_is_with_the_cluster_already_is_given_back(world: World) ->
 
 
 def test_a_pause_past_the_lease_is_told_once_the_partition_is_its_own_again(world: World) -> None:
-    client = world.add_client()
+    client = world.add_client(is_classic=True)
     while client.group_id != GROUP:
-        client = world.add_client()
+        client = world.add_client(is_classic=True)
     world.run(TAKES_OVER_MS)
     world.pause_soon(world.nodes[0], 0, PAUSED_MS)
     world.run(PAUSED_MS + TAKES_OVER_MS)
@@ -143,9 +143,9 @@ def test_a_pause_past_the_lease_is_told_once_the_partition_is_its_own_again(worl
 
 
 def test_members_at_both_places_are_told_as_soon_as_a_member_commits(world: World) -> None:
-    client = world.add_client()
+    client = world.add_client(is_classic=True)
     while client.group_id != GROUP:
-        client = world.add_client()
+        client = world.add_client(is_classic=True)
     world.run(TAKES_OVER_MS)
     assert client.generation > 0
     leave_at_cluster(world, INSTANCE_ID)

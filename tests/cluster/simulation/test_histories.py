@@ -29,7 +29,8 @@ def test_a_batch_of_histories_breaks_no_rule(seen: Counter[str]) -> None:
 def test_everything_that_can_happen_happens(seen: Counter[str]) -> None:
     refusals = [f"refusals of {what}" for what in ("log", "groups", "commits", "transactions")]
     faults = ("pause", "kill", "stop", "start", "lost connection", "slow network", "move of leaders", *refusals)
-    assert {each for each in (*faults, "expired transactional id", "takeover") if not seen[each]} == set()
+    others = ("expired transactional id", "takeover", "partitions by name", "partitions by a pattern")
+    assert {each for each in (*faults, *others) if not seen[each]} == set()
 
 
 def test_a_history_has_the_same_course_each_time() -> None:

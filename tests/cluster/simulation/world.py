@@ -9,12 +9,15 @@ from coordinator.cluster.parts import TRANSACTIONAL_ID_PREFIX
 from tests.cluster.simulation.brokers import ModelBroker
 from tests.cluster.simulation.clients import SimulatedClient
 from tests.cluster.simulation.cluster import BROKERS, PARTITIONS, Cluster
+from tests.cluster.simulation.consumers import SimulatedConsumer
 from tests.cluster.simulation.loop import ProcessLoop
 from tests.cluster.simulation.network import End, Events, Network
 from tests.cluster.simulation.nodes import NodeProcess
 from tests.cluster.simulation.reports import Reports
 
 GROUPS: Final = ("a", "b", "c")
+CONSUMER_GROUP: Final = "k"
+"""That of the clients that have the protocol of KIP-848."""
 TURNS_MAX: Final = 100_000
 """Turns without time passing after which something goes round in a circle."""
 
@@ -52,12 +55,16 @@ class World:
         process.start()
         return process
 
-    def add_client(self) -> SimulatedClient:
+    def add_client(self, *, is_classic: bool | None = None) -> SimulatedClient:
+        """One of the classic protocol, or of KIP-848; None: by chance."""
         number = len(self.clients)
-        instance_id = f"static-{number}" if self.random.random() < 0.3 else None
-        client = SimulatedClient(
+        if is_classic is None:
+            is_classic = self.random.random() < 0.6
+        instance_id = f"static-{number}" if is_classic and self.random.random() < 0.3 else None
+        make = SimulatedClient if is_classic else SimulatedConsumer
+        client = make(
             f"client-{number}",
-            self.random.choice(GROUPS),
+            self.random.choice(GROUPS) if is_classic else CONSUMER_GROUP,
             instance_id,
             self.clients_loop,
             self._hosts,
