@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from coordinator.config.network_keys import SOCKET_REQUEST_MAX_ELEMENTS
 from coordinator.config.server_keys import NODE_ID
 from coordinator.config.settings import Config
 from coordinator.front.authorization import Authorizer
@@ -25,6 +26,9 @@ from coordinator.front.request_dispatcher import PassesOn, RequestDispatcher
 from coordinator.front.request_runner import RequestRunner
 from coordinator.front.slow_peers import SlowPeers
 from coordinator.front.throttling import Throttling, no_quotas
+from coordinator.front.unsteady_commits import ELEMENTS_MAX, UnsteadyCommits
+from coordinator.groups.steady_commits import SteadyCommits
+from coordinator.groups.steady_fetches import SteadyFetches
 from coordinator.quotas.usage import Quotas
 
 if TYPE_CHECKING:
@@ -84,6 +88,9 @@ def make_front(
     chain = RequestChain(home.table(throttling, tls), sessions, throttling, home.authorization(denials))
     for due in (limits.due, rejections.due, denials.due, throttling.due):
         scheduler.on_due(due)
+    if home.passes_on is None:
+        sessions.commits = _steady_commits(config, loop, groups, chain)
+        sessions.fetches = SteadyFetches(sessions, sessions.commits, groups.coordinator)
     dispatcher = _dispatcher(config, loop, groups, home, (chain, runner, throttling, limits, rejections))
     listeners = Listeners(
         config,
@@ -107,6 +114,18 @@ def make_front(
         rejections=rejections,
         denials=denials,
         listeners=listeners,
+    )
+
+
+def _steady_commits(config: Config, loop: NodeLoop, groups: GroupParts, chain: RequestChain) -> SteadyCommits:
+    return SteadyCommits(
+        groups.sessions,
+        groups.environment,
+        groups.coordinator,
+        UnsteadyCommits(chain, groups.pending, groups.environment).operation,
+        min(ELEMENTS_MAX, config[SOCKET_REQUEST_MAX_ELEMENTS]),
+        None if groups.drain_meter is not None else loop.scheduler,
+        loop.now_ms,
     )
 
 

@@ -1,3 +1,5 @@
+from coordinator.groups.steady_commits import SteadyCommits
+from coordinator.groups.steady_fetches import SteadyFetches
 from coordinator.timers.wheel import TimerWheel
 
 class SessionTable:
@@ -5,6 +7,15 @@ class SessionTable:
 
     leaves_heartbeats: bool
     """Whether connections leave every heartbeat to the core, as if there were no session; at first they do not."""
+
+    leaves_requests: bool
+    """Whether connections leave every other request to the core, too; at first they do not."""
+
+    commits: SteadyCommits | None
+    """What answers commits of steady members; at first nothing does, so that all go to the core."""
+
+    fetches: SteadyFetches | None
+    """What answers OffsetFetch of quiet groups; at first nothing does, so that all go to the core."""
 
     asks_authorizer: bool
     """Whether a heartbeat needs that its connection was authorized, by `authorize`; at first it does not."""

@@ -14,7 +14,7 @@ from cpython.object cimport PyObject
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 from libc.string cimport memcmp, memcpy
 
-from _wire.heartbeat_frames cimport CONSUMER_MEMBER_ID_BYTES_MAX, ConsumerHeartbeatFields
+from _wire.heartbeat_frames cimport CONSUMER_MEMBER_ID_BYTES_MAX, ConsumerHeartbeatFields, Span
 from coordinator.timers.wheel cimport TimerWheel
 
 from coordinator.groups.timer_keys import SessionKey
@@ -282,20 +282,16 @@ cdef class SessionTable:
         """
         cdef PyObject *found
         cdef Session session
+        cdef Span instance_id
         if self.leaves_heartbeats:
             return False
         found = self.probe(group_id, group_id_size, member_id, member_id_size)
         if found == NULL:
             return False
         session = <Session>found
-        if (
-            not session.may_heartbeat
-            or session.awaits_client
-            or not session.group.open
-            or session.group.generation_id != generation_id
-            or session.deadline_ms <= now_ms
-            or not is_instance(session, group_instance_id, group_instance_id_size)
-            or not self.is_authorized(session, connection)
+        instance_id.data, instance_id.size = group_instance_id, group_instance_id_size
+        if not self.is_live(session, &instance_id, generation_id, now_ms) or not self.is_authorized(
+            session, connection
         ):
             return False
         session.deadline_ms = now_ms + session.timeout_ms
@@ -317,12 +313,8 @@ cdef class SessionTable:
             return -1
         session = <Session>found
         if (
-            session.steady_epoch != fields.member_epoch
-            or session.steady_epoch < 0
-            or session.group_changes != session.group.changes
-            or session.all_changes != self.changes
+            not self.has_steady_epoch(session, fields.member_epoch, now_ms)
             or session.steady_until_ms <= now_ms
-            or session.deadline_ms <= now_ms
             or not is_instance(session, fields.instance_id.data, fields.instance_id.size)
             or not same_bytes(session.client_id, fields.client_id.data, fields.client_id.size)
             or not same_bytes(
@@ -334,6 +326,27 @@ cdef class SessionTable:
             return -1
         session.deadline_ms = now_ms + session.timeout_ms
         return session.heartbeat_interval_ms
+
+    cdef bint is_live(self, Session session, const Span *instance_id, int32_t generation_id, int64_t now_ms) noexcept:
+        """Whether a Heartbeat of this generation would renew the session and do nothing else."""
+        return (
+            session.may_heartbeat
+            and not session.awaits_client
+            and session.group.open
+            and session.group.generation_id == generation_id
+            and session.deadline_ms > now_ms
+            and is_instance(session, instance_id.data, instance_id.size)
+        )
+
+    cdef bint has_steady_epoch(self, Session session, int32_t member_epoch, int64_t now_ms) noexcept:
+        """Whether the member has this epoch, and nothing was closed since its heartbeats were opened."""
+        return (
+            session.steady_epoch == member_epoch
+            and member_epoch >= 0
+            and session.group_changes == session.group.changes
+            and session.all_changes == self.changes
+            and session.deadline_ms > now_ms
+        )
 
     cdef inline PyObject *probe(
         self, const uint8_t *group_id, Py_ssize_t group_id_size, const uint8_t *member_id, Py_ssize_t member_id_size
@@ -356,6 +369,8 @@ cdef class SessionTable:
         if group is None:
             group = GroupSessions.__new__(GroupSessions)
             group.group_id = group_id.encode()
+            group.name = group_id
+            group.partition = -1
             group.sessions = {}
             self.groups[group_id] = group
         return group
@@ -367,6 +382,7 @@ cdef class SessionTable:
             session = Session.__new__(Session)
             session.group = self._group(group_id)
             session.member_id = member_id.encode()
+            session.name = member_id
             session.group_instance_id = None if group_instance_id is None else group_instance_id.encode()
             session.heard_ms = UNHEARD
             self.insert(session)
