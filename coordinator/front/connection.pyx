@@ -136,6 +136,7 @@ cdef class Connection:
                 return
             self.client_connection = ClientConnection()    # the request in progress may be decided later
         self.client_connection.close(self.now_ms() if by_client else None)
+        self.sessions.await_clients(self.client_connection.members)
 
     def eof_received(self):
         if not self.congested:

@@ -24,7 +24,7 @@ cdef class Session:
     cdef str name                       # the member id as text
     cdef bytes group_instance_id        # None for a dynamic member
     cdef bint may_heartbeat             # False: the member id is only pending
-    cdef bint awaits_client             # whether its group was loaded, and nothing came from the member since
+    cdef bint awaits_client             # a load, or a closed connection: nothing came from the member since
     cdef uint64_t hash
     cdef int64_t timeout_ms
     cdef readonly int64_t deadline_ms

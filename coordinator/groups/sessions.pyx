@@ -114,12 +114,13 @@ cdef class SessionTable:
         self.arm(session, group_id, member_id, now_ms)
 
     def renew(
-        self, str group_id not None, str member_id not None, int64_t timeout_ms, int64_t now_ms, bint is_answer=False
+        self, str group_id not None, str member_id not None, int64_t timeout_ms, int64_t now_ms, bint is_answer=False,
+        bint tells_client=True,
     ):
         """Let the session end `timeout_ms` from now, and leave the member's heartbeats with an epoch to the core.
 
-        `is_answer`: the member has not sent anything, but gets the answer to a request that waited. KeyError when there
-        is none.
+        `is_answer`: the member has not sent anything, but gets the answer to a request that waited. `tells_client`: the
+        core knows by which connection it comes. KeyError when there is none.
         """
         cdef Session session = self.find(group_id, member_id)
         if session is None:
@@ -128,10 +129,23 @@ cdef class SessionTable:
             session.heard_ms = heard_ms_of(session)
             session.unheard_deadline_ms = now_ms + timeout_ms
         session.steady_epoch = -1
-        session.awaits_client = False
+        if tells_client:
+            session.awaits_client = False
         session.timeout_ms = timeout_ms
         session.deadline_ms = now_ms + timeout_ms
         self.arm(session, group_id, member_id, now_ms)
+
+    def await_clients(self, members):
+        """Leave the next heartbeats of these members to the core: the connection by which they came is closed.
+
+        `members` are pairs of group and member id. The core learns by which connection they come from then on.
+        """
+        cdef Session session
+        for group_id, member_id in members:
+            session = self.find(group_id, member_id)
+            if session is not None:
+                session.awaits_client = True
+                session.steady_epoch = -1
 
     def is_due(self, str group_id not None, str member_id not None, int64_t now_ms):
         """Whether the session has expired, now that its timer fired. If not, its timer starts again."""

@@ -232,6 +232,15 @@ def test_a_commit_closes_nothing():
     assert world.fast("a", 2) == 500
 
 
+def test_a_connection_that_closed_closes_the_heartbeats_of_its_members():
+    world = settled("ab")
+    world.sessions.await_clients([(GROUP_ID, "a")])
+    assert world.fast("a", world.epoch("a")) == -1
+    assert world.fast("b", world.epoch("b")) > 0
+    world.beat("a", world.epoch("a"))
+    assert world.fast("a", world.epoch("a")) > 0, "the core knows by which connection it comes"
+
+
 def test_all_are_left_to_the_core_while_requests_are_measured():
     world = settled()
     world.sessions.leaves_heartbeats = True
