@@ -119,7 +119,7 @@ class GoneTopics(msgspec.Struct, frozen=True):
 def forget_topics(groups: Mapping[str, Group[Any]], gone: GoneTopics, context: OperationContext) -> Decision:
     """Delete the committed offsets, pending ones too, in topics that are gone.
 
-    That a topic is gone is told of groups that read it, too, which have committed nothing in it.
+    Groups whose members read such a topic report its deletion in the audit, even if they committed nothing in it.
     """
     events: list[Event] = []
     cause, at_ms = DeletionCause.TOPIC_DELETED, context.wall_ms

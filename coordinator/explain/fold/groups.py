@@ -159,7 +159,7 @@ def _inherit(history: FoldedGroup, event: WholeGroup, members: list[MemberSnapsh
     generation.partitions = sum(
         sum(map(len, member.partitions.values())) + member.unnamed_partitions for member in members
     )
-    history.owners.end_generation()  # what changed until then is told of no generation
+    history.owners.end_generation()  # changes until then belong to no generation
     history.ended.append(generation)
 
 
