@@ -19,7 +19,7 @@ def capacity_for(count: int) -> int:
 
 
 class JavaTable(Generic[Key]):
-    """Keys by bucket; those of one bucket are in a chain. It doubles as Java's does, which keeps the order of chains."""
+    """Keys by bucket; those of one bucket are in a chain. Doubling keeps the order of chains, as in Java."""
 
     __slots__ = ("_buckets", "_hash_of", "_keys")
 
