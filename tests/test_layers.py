@@ -213,8 +213,10 @@ OWN_OF_KINDS: Final = (
     "coordinator.audit.classic",
     "coordinator.audit.consumer",
     "coordinator.audit.consumer_epochs",
+    "coordinator.audit.share",
     "coordinator.explain.protocols.classic",
     "coordinator.explain.protocols.consumer",
+    "coordinator.explain.protocols.share",
 )
 """The folders and modules that belong to one kind."""
 

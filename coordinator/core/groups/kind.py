@@ -25,6 +25,8 @@ CLASSIC_NAME: Final = "classic"
 """The kind of a group that a commit creates: a "simple" group, which no client joined."""
 CONSUMER_NAME: Final = "consumer"
 """The kind of the groups of ConsumerGroupHeartbeat (KIP-848)."""
+SHARE_NAME: Final = "share"
+"""The kind of the groups of ShareGroupHeartbeat (KIP-932)."""
 
 Handler = Callable[[Any, Any, OperationContext], Decision]
 """(group, request, context) → decision."""

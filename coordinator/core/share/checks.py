@@ -27,6 +27,8 @@ def derived_fields(group: ShareGroup) -> Iterator[DerivedField]:
     yield DerivedField("state", group.state is STABLE, bool(group.members))
     yield DerivedField("subscriptions by name", group.named_topics.subscriptions, dict(subscriptions))
     yield DerivedField("named topics", group.named_topics.counts, dict(names))
+    reached = sum(member.current.epoch == group.target_epoch for member in group.members.values())
+    yield DerivedField("members at the target epoch", group.reached_count, reached)
     yield DerivedField("targets of nobody", group.targets.keys() - group.members.keys(), set())
     timed = group.initializing_since_ms.keys() - group.states.initializing.keys()
     yield DerivedField("times of topics that are not being initialized", timed, set())

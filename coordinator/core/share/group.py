@@ -44,6 +44,8 @@ class ShareGroup:
     """Member id → target assignment. A partition may be in several."""
     named_topics: NamedTopics = field(default_factory=NamedTopics)
     """What members subscribe to."""
+    reached_count: int = 0
+    """How many members have got to the target epoch."""
     states: StatePartitions = NO_STATES
     has_stored_states: bool = False
     """Whether the log has a record of `states`, even one without topics."""
@@ -88,6 +90,11 @@ class ShareGroup:
     def target(self, member_id: str) -> TopicPartitions:
         return self.targets.get(member_id, NO_PARTITIONS)
 
+    @property
+    def is_settled(self) -> bool:
+        """Whether all members have the target of the group epoch."""
+        return self.target_epoch == self.epoch and self.reached_count == len(self.members)
+
     # Events change the group by these.
 
     def mark_created(self, at_ms: int) -> None:
@@ -104,10 +111,12 @@ class ShareGroup:
 
     def add_member(self, member: ShareMember) -> None:
         self.members[member.member_id] = member
+        self.reached_count += member.current.epoch == self.target_epoch
         self._count(member.metadata, +1)
 
     def remove_member(self, member_id: str) -> None:
         member = self.members.pop(member_id)
+        self.reached_count -= member.current.epoch == self.target_epoch
         self._count(member.metadata, -1)
         self.targets.pop(member_id, None)
 
@@ -117,7 +126,9 @@ class ShareGroup:
         self._count(metadata, +1)
 
     def assign(self, member_id: str, current: ShareAssignment) -> None:
-        self.members[member_id].current = current
+        member, epoch = self.members[member_id], self.target_epoch
+        self.reached_count += (current.epoch == epoch) - (member.current.epoch == epoch)
+        member.current = current
 
     def set_targets(self, targets: Mapping[str, TopicPartitions]) -> None:
         self.targets.update(targets)
@@ -125,6 +136,7 @@ class ShareGroup:
 
     def set_target_epoch(self, epoch: int, computed_ms: int) -> None:
         self.target_epoch, self.target_computed_ms = epoch, computed_ms
+        self.reached_count = sum(member.current.epoch == epoch for member in self.members.values())
 
     def set_states(self, states: StatePartitions, *, is_stored: bool = True) -> None:
         self.states, self.has_stored_states = states, is_stored

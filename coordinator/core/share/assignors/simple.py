@@ -39,7 +39,7 @@ class ShareSubscriber(msgspec.Struct, frozen=True):
 @cache
 def _hash_of_topic(topic_id: bytes) -> int:
     most, least = unpack(">QQ", topic_id)
-    value = most ^ least
+    value: int = most ^ least
     return (value >> 32 ^ value) & 0xFFFFFFFF
 
 
