@@ -113,7 +113,7 @@ def test_the_result_of_a_group_that_is_gone_comes_to_nothing() -> None:
     work = delayed(world)
     world.share_beat("a", 0, "t")
     world.share_beat("a", -1)
-    assert world.delete() is NONE
+    assert world.delete_group().error is NONE
     world.share_beat("b", 0, "u")
     work.finish()
     assert world.named(world.share.states.initialized) == {}
