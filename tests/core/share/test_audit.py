@@ -1,5 +1,6 @@
 """What the audit tells of share groups, and that a load continues it."""
 
+from coordinator.audit.schema import RebalanceStarted
 from coordinator.core.causes import Cause
 from coordinator.explain.history import GroupHistory
 from tests.core.share.world import ShareWorld
@@ -31,7 +32,7 @@ def test_why_the_epoch_rose() -> None:
     world.share_beat("a", 4)
     world.fixed.grow("u", 3)
     world.share_beat("a", 5)
-    causes = [event.cause for event in world.audited() if event.__class__.__name__ == "RebalanceStarted"]
+    causes = [event.cause for event in world.audited() if isinstance(event, RebalanceStarted)]
     assert causes == [
         *(Cause.NEW_MEMBER, Cause.PARTITIONS_INITIALIZED),
         *(Cause.METADATA_CHANGED, Cause.PARTITIONS_INITIALIZED, Cause.TOPICS_CHANGED),
