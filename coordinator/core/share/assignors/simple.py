@@ -17,8 +17,8 @@ import msgspec
 from coordinator.core.share.assignors.java_table import JavaTable, capacity_for
 
 NAME: Final = "simple"
-PARTITIONS_AT_ONCE: Final = 500
-"""So many are given out in one step of about a millisecond."""
+PLACES_AT_ONCE: Final = 150
+"""So many partitions are handled in one step of about a millisecond, each as often as members have it."""
 
 Target = dict[str, dict[bytes, tuple[int, ...]]]
 """Member id → topic id → partitions, ascending. It has every member, and no topic without partitions."""
@@ -58,13 +58,36 @@ def quotas(sharing: int, partition_count: int, member_count: int) -> list[int]:
     return [ceil(share * (number + 1)) - ceil(share * number) for number in range(member_count)]
 
 
+class _Pace:
+    """Says when a step has done enough."""
+
+    __slots__ = ("_done",)
+
+    def __init__(self) -> None:
+        self._done = 0
+
+    def is_over(self, places: int = 1) -> bool:
+        """Whether the step ends now that it has handled so many partitions more."""
+        self._done += places
+        if self._done < PLACES_AT_ONCE:
+            return False
+        self._done = 0
+        return True
+
+
 class _Round(Generic[Place]):
     """Shares out partitions among members, which are numbers. `Place` says where a partition is: what it has beside
     its number depends on whether the round is about one topic, or about all."""
 
     def __init__(
-        self, hash_of: Callable[[Place], int], partitions: Collection[Place], quota: Mapping[int, int], sharing: int
+        self,
+        hash_of: Callable[[Place], int],
+        partitions: Collection[Place],
+        quota: Mapping[int, int],
+        sharing: int,
+        pace: _Pace,
     ) -> None:
+        self._pace = pace
         self._hash_of = hash_of
         self._partitions = partitions
         self._quota = quota
@@ -92,13 +115,15 @@ class _Round(Generic[Place]):
             members = self._holders[partition] = JavaTable(_hash_of_number)
         return members
 
-    def revoke_excess(self) -> set[int]:
+    def revoke_excess(self) -> Generator[None, None, set[int]]:
         """From members with more than their quota, then from partitions with too many members: return these members."""
         for member in sorted(self.held):
             held = self.held[member]
             for partition in list(held)[: max(len(held) - self._quota.get(member, 0), 0)]:
                 held.remove(partition)
                 self._holders[partition].remove(member)
+            if self._pace.is_over(len(held)):
+                yield
         lost = set()
         for partition in self._order:
             members = self._holders[partition]
@@ -106,15 +131,19 @@ class _Round(Generic[Place]):
                 members.remove(member)
                 self.held[member].remove(partition)
                 lost.add(member)
+            if self._pace.is_over():
+                yield
         return lost
 
     def give_out(self, unfilled: set[int]) -> Generator[None, None, None]:
         """Give the partitions that have too few members to those of `unfilled`, in turn."""
         for partition in self._partitions:
             self._members_of(partition)
+            if self._pace.is_over():
+                yield
         turn = iter(sorted(unfilled))
         was_given = False
-        for number, partition in enumerate(self._order):
+        for partition in self._order:
             members = self._members_of(partition)
             while len(members) < self._sharing and unfilled:
                 member = next(turn, None)
@@ -131,7 +160,7 @@ class _Round(Generic[Place]):
                     unfilled.remove(member)
             if not unfilled:
                 return
-            if number % PARTITIONS_AT_ONCE == PARTITIONS_AT_ONCE - 1:
+            if self._pace.is_over(1 + len(members)):
                 yield
 
 
@@ -147,23 +176,26 @@ def assignment_steps(
     if not members:
         return {}
     share_out = _of_all_topics if is_homogeneous else _topic_by_topic
-    found = yield from share_out(members, initialized)
-    return {
-        member.member_id: {
+    pace = _Pace()
+    found = yield from share_out(members, initialized, pace)
+    target: Target = {}
+    for member, of_member in zip(members, found, strict=True):
+        target[member.member_id] = {
             topic_id: tuple(sorted(partitions)) for topic_id, partitions in of_member.items() if partitions
         }
-        for member, of_member in zip(members, found, strict=True)
-    }
+        if pace.is_over(len(of_member)):
+            yield
+    return target
 
 
 def _of_all_topics(
-    members: Sequence[ShareSubscriber], initialized: Mapping[bytes, Sequence[int]]
+    members: Sequence[ShareSubscriber], initialized: Mapping[bytes, Sequence[int]], pace: _Pace
 ) -> Generator[None, None, list[dict[bytes, list[int]]]]:
     topics = members[0].topics
     partitions = [(topic_id, index) for topic_id in topics for index in initialized.get(topic_id, ())]
     sharing = -(-len(members) // len(partitions)) if partitions else 0
     quota = dict(enumerate(quotas(sharing, len(partitions), len(members))))
-    part: _Round[TopicIdPartition] = _Round(_hash_of_partition, partitions, quota, sharing)
+    part: _Round[TopicIdPartition] = _Round(_hash_of_partition, partitions, quota, sharing, pace)
     unfilled = set()
     subscribed = set(topics)
     for number, member in enumerate(members):
@@ -172,11 +204,19 @@ def _of_all_topics(
         ]
         for partition in owned:
             part.keep(number, partition)
+            if pace.is_over():
+                yield
         if len(owned) < quota[number]:
             unfilled.add(number)
-    unfilled |= part.revoke_excess()
+    unfilled |= yield from part.revoke_excess()
     yield from part.give_out(unfilled)
-    return [_by_topic(part.held.get(number, ())) for number in range(len(members))]
+    found = []
+    for number in range(len(members)):
+        held = part.held.get(number, ())
+        found.append(_by_topic(held))
+        if pace.is_over(len(held)):
+            yield
+    return found
 
 
 def _by_topic(partitions: Iterable[TopicIdPartition]) -> dict[bytes, list[int]]:
@@ -187,7 +227,7 @@ def _by_topic(partitions: Iterable[TopicIdPartition]) -> dict[bytes, list[int]]:
 
 
 def _topic_by_topic(
-    members: Sequence[ShareSubscriber], initialized: Mapping[bytes, Sequence[int]]
+    members: Sequence[ShareSubscriber], initialized: Mapping[bytes, Sequence[int]], pace: _Pace
 ) -> Generator[None, None, list[dict[bytes, list[int]]]]:
     found = [{topic_id: list(own) for topic_id, own in member.target.items()} for member in members]
     topics: JavaTable[bytes] = JavaTable(_hash_of_topic)
@@ -200,13 +240,17 @@ def _topic_by_topic(
         partitions, own = initialized.get(topic_id, ()), subscribers[topic_id]
         sharing = -(-len(own) // len(partitions)) if partitions else 0
         quota = dict(zip(own, quotas(sharing, len(partitions), len(own)), strict=True))
-        part: _Round[int] = _Round(_hash_of_number, partitions, quota, sharing)
+        part: _Round[int] = _Round(_hash_of_number, partitions, quota, sharing, pace)
         for number, member in enumerate(members):
             for index in member.target.get(topic_id, ()):
                 part.keep(number, index)
-        part.revoke_excess()
+                if pace.is_over():
+                    yield
+        yield from part.revoke_excess()
         yield from part.give_out({number for number in own if len(part.held.get(number, ())) < quota[number]})
         for number, of_member in enumerate(found):
             of_member[topic_id] = list(part.held.get(number, ()))
+            if pace.is_over(len(of_member[topic_id])):
+                yield
         yield
     return found
