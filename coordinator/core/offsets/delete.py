@@ -117,9 +117,10 @@ class GoneTopics(msgspec.Struct, frozen=True):
 
 
 def forget_topics(groups: Mapping[str, Group[Any]], gone: GoneTopics, context: OperationContext) -> Decision:
-    """Delete the committed offsets, pending ones too, in topics that are gone."""
+    """Delete the committed offsets, pending ones too, in topics that are gone, and what else groups keep of them."""
     events: list[Event] = []
     for group in groups.values():
         forgotten = [tp for tp in group.offsets.partitions_with_any() if gone.has(tp.topic)]
         events += forget(group, forgotten, context.wall_ms, DeletionCause.TOPIC_DELETED)
+        events += group.kind.forget_topics(group.membership, gone, context)
     return Decision(tuple(events))

@@ -16,12 +16,13 @@ from coordinator.core.share.events import (
     SharePartitionsInitialized,
     SharePartitionsInitializing,
     ShareTargetComputed,
+    ShareTopicsForgotten,
 )
 from coordinator.core.share.replay import RECORD_TYPES
 from coordinator.core.stored import StoredRecord
 
 Events = tuple[Event, ...]
-OfStates = SharePartitionsInitializing | SharePartitionsInitialized | ShareInitializationFailed
+OfStates = SharePartitionsInitializing | SharePartitionsInitialized | ShareInitializationFailed | ShareTopicsForgotten
 
 
 def _member(
@@ -62,6 +63,7 @@ RECORDS: Final = KindRecords(
         SharePartitionsInitializing: EventRecords(_states),
         SharePartitionsInitialized: EventRecords(_states),
         ShareInitializationFailed: EventRecords(_states),
+        ShareTopicsForgotten: EventRecords(_states),
     },
     of_creation=lambda event: [],
     stores_creation=False,

@@ -18,6 +18,7 @@ from coordinator.core.groups.group import Group
 from coordinator.core.share.group import ShareGroup
 from coordinator.core.share.member import ShareAssignment, ShareMember, ShareMemberMetadata
 from coordinator.core.share.state_topics import StatePartitions, StateTopics
+from coordinator.core.share.target import ShareTargetInput
 
 
 class ShareMemberJoined(msgspec.Struct, GroupEvent, frozen=True, kw_only=True):
@@ -123,6 +124,7 @@ class ShareTargetComputed(msgspec.Struct, GroupEvent, frozen=True, kw_only=True)
     member_id: str
 
     def apply(self, group: Group[ShareGroup]) -> None:
+        group.membership.computing = None
         group.membership.set_targets(self.targets)
         group.membership.set_target_epoch(self.epoch, self.at_ms)
 
@@ -185,3 +187,44 @@ class ShareInitializationFailed(msgspec.Struct, GroupEvent, frozen=True, kw_only
 
     def apply(self, group: Group[ShareGroup]) -> None:
         group.membership.set_states(self.states)
+
+
+class ShareTopicsForgotten(msgspec.Struct, GroupEvent, frozen=True, kw_only=True):
+    """Topics were deleted: the group keeps no states of theirs. The share coordinator deletes them by itself."""
+
+    group_id: str
+    at_ms: int
+    states: StatePartitions
+
+    def apply(self, group: Group[ShareGroup]) -> None:
+        group.membership.set_states(self.states)
+
+
+class ShareTargetStarted(msgspec.Struct, GroupEvent, frozen=True, kw_only=True, eq=False):
+    """The target of a group epoch is to be computed from `asked` beside the requests; it is not stored.
+
+    `member_id` is the member whose heartbeat asked. After a load the next heartbeat asks again.
+    """
+
+    group_id: str
+    at_ms: int
+    epoch: int
+    member_id: str
+    asked: ShareTargetInput
+
+    def apply(self, group: Group[ShareGroup]) -> None:
+        group.membership.computing = self
+
+
+class ShareTargetEnded(msgspec.Struct, GroupEvent, frozen=True, kw_only=True):
+    """The computation brought nothing that the group can use: the next heartbeat asks again. It is not stored.
+
+    `reason` tells why it failed; empty: nobody needs the target any more.
+    """
+
+    group_id: str
+    at_ms: int
+    reason: str = ""
+
+    def apply(self, group: Group[ShareGroup]) -> None:
+        group.membership.computing = None

@@ -98,7 +98,7 @@ def result_not_stored(
 
 def log_failure(event: ShareInitializationFailed) -> None:
     logger.warning(
-        "share group states not initialized",
+        "states of a share group were not initialized",
         group=event.group_id,
         topics=len(event.topics),
         error=event.error.name,

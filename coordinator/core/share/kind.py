@@ -8,7 +8,7 @@ from coordinator.core.decision import NOTHING
 from coordinator.core.groups.background_work import Worker
 from coordinator.core.groups.kind import SHARE_NAME, GroupKind, KindEvents
 from coordinator.core.groups.states import EMPTY, GroupState
-from coordinator.core.share import describe, heartbeat, initialization, leaving, loaded
+from coordinator.core.share import describe, heartbeat, initialization, large_targets, leaving, loaded
 from coordinator.core.share.checks import CHECKS
 from coordinator.core.share.event_records import RECORDS
 from coordinator.core.share.events import (
@@ -17,11 +17,13 @@ from coordinator.core.share.events import (
     ShareMemberJoined,
     ShareMemberRemoved,
     ShareTargetComputed,
+    ShareTargetEnded,
 )
 from coordinator.core.share.group import ShareGroup
 from coordinator.core.share.offsets import OFFSET_RULES
 from coordinator.core.share.states import LIVE_STATES, STATES
-from coordinator.core.share.workers import INITIALIZE_STATES
+from coordinator.core.share.topic_deletion import forget_topics
+from coordinator.core.share.workers import COMPUTE_SHARE_TARGET, INITIALIZE_STATES
 
 REMOVALS: Final = frozenset({Cause.MEMBER_LEFT, Cause.SESSION_EXPIRED})
 """Kafka counts a rebalance when a heartbeat raises the group epoch; not when the removal of a member does."""
@@ -45,7 +47,7 @@ EVENTS: Final = KindEvents(
     rebalance_ended={ShareGroupEpochBumped: _is_emptied, ShareTargetComputed: lambda event, state: True},
     rebalance_counted={ShareGroupEpochBumped: lambda event: event.cause not in REMOVALS},
     members_removed={ShareMemberRemoved: lambda event: (event.cause,)},
-    logged={ShareInitializationFailed: initialization.log_failure},
+    logged={ShareInitializationFailed: initialization.log_failure, ShareTargetEnded: large_targets.log_failure},
 )
 
 SHARE: Final = GroupKind(
@@ -59,9 +61,13 @@ SHARE: Final = GroupKind(
         "ShareGroupDescribe": describe.describe,
         "expire session": leaving.expire_session,
         "states initialized": initialization.end_initialization,
+        "install share target": large_targets.install,
     },
     too_large_handlers={"ShareGroupHeartbeat": heartbeat.reject_too_large},
-    failure_handlers={"states initialized": initialization.result_not_stored},
+    failure_handlers={
+        "states initialized": initialization.result_not_stored,
+        "install share target": large_targets.installation_failed,
+    },
     advance=lambda group, context: NOTHING,
     next_deadline_ms=lambda group: None,
     waiting_requests=lambda group: [],
@@ -70,7 +76,10 @@ SHARE: Final = GroupKind(
     workers={
         INITIALIZE_STATES: Worker(
             "states initialized", initialization.initialization_steps, initialization.not_initialized
-        )
+        ),
+        COMPUTE_SHARE_TARGET: Worker(
+            "install share target", large_targets.computation_steps, large_targets.not_computed, is_divisible=True
+        ),
     },
     effects_of_loaded=loaded.effects_of_loaded,
     has_fast_heartbeats=False,
@@ -81,5 +90,6 @@ SHARE: Final = GroupKind(
     records=RECORDS,
     events=EVENTS,
     checks=CHECKS,
+    forget_topics=forget_topics,
     steps_left=lambda group: group.named_topics.count_in_steps(),
 )

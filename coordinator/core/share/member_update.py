@@ -5,6 +5,8 @@ Counterpart in Kafka: `GroupMetadataManager.shareGroupHeartbeat`.
 
 from typing import Any, Final
 
+import msgspec
+
 from coordinator.config.share_group_keys import GROUP_SHARE_INITIALIZE_RETRY_INTERVAL_MS, GROUP_SHARE_MAX_SIZE
 from coordinator.core.causes import Cause
 from coordinator.core.consumer.assignors.registry import result_of
@@ -24,6 +26,7 @@ from coordinator.core.share.events import (
     ShareMemberUpdated,
     SharePartitionsInitializing,
     ShareTargetComputed,
+    ShareTargetStarted,
     ShareTopicsChecked,
 )
 from coordinator.core.share.group import ShareGroup
@@ -37,8 +40,8 @@ from coordinator.core.share.subscription import (
     uninitialized,
     uninitialized_now,
 )
-from coordinator.core.share.target import ShareTargetInput, share_target_steps
-from coordinator.core.share.workers import INITIALIZE_STATES
+from coordinator.core.share.target import ShareTargetInput, is_large, share_target_steps
+from coordinator.core.share.workers import COMPUTE_SHARE_TARGET, INITIALIZE_STATES
 
 NO_METADATA: Final = ShareMemberMetadata("", "")
 OPERATIONS_PER_EVENT: Final = 2
@@ -151,7 +154,7 @@ class ShareMemberUpdate:
     def _update_target(self) -> None:
         """Compute the target of the group epoch, unless the last one is too recent."""
         group, context = self._group, self._context
-        if group.target_epoch >= self.group_epoch:
+        if group.target_epoch >= self.group_epoch or group.computing is not None:
             return
         if not is_due(group.target_computed_ms, self._assignment_interval_ms, context.wall_ms):
             return
@@ -160,6 +163,9 @@ class ShareMemberUpdate:
         asked = ShareTargetInput(
             subscriptions, group.targets, group.states.initialized, self._named.is_one_subscription
         )
+        if is_large(asked):
+            self._compute_later(asked)
+            return
         computed = ShareTargetComputed(
             group_id=group.group_id,
             at_ms=context.wall_ms,
@@ -171,6 +177,18 @@ class ShareMemberUpdate:
         self.events.append(computed)
         self._target_epoch = self.group_epoch
         self._target = computed.targets.get(self._member_id, self._target)
+
+    def _compute_later(self, asked: ShareTargetInput) -> None:
+        """What the group has meanwhile is changed by others, so the computation gets a copy."""
+        started = ShareTargetStarted(
+            group_id=self._group.group_id,
+            at_ms=self._context.wall_ms,
+            epoch=self.group_epoch,
+            member_id=self._member_id,
+            asked=msgspec.structs.replace(asked, targets=dict(asked.targets)),
+        )
+        self.events.append(started)
+        self._work = (StartWork(COMPUTE_SHARE_TARGET, started, self._context.client_host),)
 
     def _assign(self) -> ShareAssignment:
         """The member gets to its target at once: partitions are shared, so it waits for nobody."""
@@ -212,7 +230,7 @@ class ShareMemberUpdate:
         )
         self.events.append(initializing)
         request = InitializationRequest(group.group_id, topics, self.group_epoch)
-        self._work = (StartWork(INITIALIZE_STATES, request, context.client_host),)
+        self._work = (*self._work, StartWork(INITIALIZE_STATES, request, context.client_host))
 
 
 def _updated(before: ShareMemberMetadata, request: Any, context: OperationContext) -> ShareMemberMetadata:

@@ -3,7 +3,7 @@
 Counterpart in Kafka: `ShareGroupStatePartitionMetadataInfo`.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Final
 
 import msgspec
@@ -49,6 +49,15 @@ class StatePartitions(msgspec.Struct, frozen=True):
     def fail(self, topics: StateTopics) -> "StatePartitions":
         """They were not initialized."""
         return msgspec.structs.replace(self, initializing=without_partitions(self.initializing, topics))
+
+    def without(self, gone: Callable[[bytes, str], bool]) -> "StatePartitions":
+        """The states but those of topics, by id and name, that are gone; the same object if none is."""
+        left = StatePartitions(
+            {topic_id: topic for topic_id, topic in self.initializing.items() if not gone(topic_id, topic.name)},
+            {topic_id: topic for topic_id, topic in self.initialized.items() if not gone(topic_id, topic.name)},
+            {topic_id: name for topic_id, name in self.deleting.items() if not gone(topic_id, name)},
+        )
+        return self if left == self else left
 
 
 NO_STATES: Final = StatePartitions()

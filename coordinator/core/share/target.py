@@ -4,6 +4,7 @@ Counterpart in Kafka: `TargetAssignmentBuilder.ShareTargetAssignmentBuilder`.
 """
 
 from collections.abc import Generator, Mapping, Sequence
+from typing import Final
 
 import msgspec
 
@@ -15,6 +16,8 @@ from coordinator.core.share.member import NO_PARTITIONS
 from coordinator.core.share.state_topics import StateTopics
 
 Names = tuple[str, ...]
+PLACES_AT_ONCE: Final = 500
+"""Places of members in partitions, and members, of the largest target that is computed in the request: up to 5 ms."""
 
 
 class ShareTargetInput(msgspec.Struct, frozen=True):
@@ -30,6 +33,12 @@ class ShareTargetInput(msgspec.Struct, frozen=True):
     def __repr__(self) -> str:
         """Short: an event with it may be part of an error message."""
         return f"ShareTargetInput({len(self.subscriptions)} members)"
+
+
+def is_large(asked: ShareTargetInput) -> bool:
+    """Whether a target takes too long for a request."""
+    members, partitions = len(asked.subscriptions), sum(len(topic.partitions) for topic in asked.initialized.values())
+    return members + max(members, partitions) > PLACES_AT_ONCE
 
 
 def share_target_steps(asked: ShareTargetInput, topics: Topics) -> Generator[None, None, dict[str, TopicPartitions]]:

@@ -4,3 +4,5 @@ from typing import Final
 
 INITIALIZE_STATES: Final = "initialize states"
 """The request is an `InitializationRequest`."""
+COMPUTE_SHARE_TARGET: Final = "compute share target"
+"""The request is the event `ShareTargetStarted`."""

@@ -119,3 +119,40 @@ def test_the_result_of_a_group_that_is_gone_comes_to_nothing() -> None:
     assert world.named(world.share.states.initialized) == {}
     work.finish()
     assert world.named(world.share.states.initialized) == {"u": [0, 1]}
+
+
+def test_deleted_topics_are_forgotten_and_one_of_the_same_name_is_initialized_anew() -> None:
+    world = ShareWorld()
+    world.share_beat("a", 0, "t", "u")
+    world.share_beat("a", 2)
+    before = world.fixed.topic_id("t")
+    world.fixed.delete("t")
+    world.coordinator.topics_deleted(["t"])
+    world.coordinator.drain(world.now_ms)
+    assert world.written()[-1] == (15, True)
+    assert world.named(world.share.states.initialized) == {"u": [0, 1]}
+    world.fixed.create("t", 1)
+    assert world.fixed.topic_id("t") != before
+    epoch = world.share_beat("a", 3).member_epoch
+    assert world.read_by(world.share_beat("a", epoch)) == {"t": [0], "u": [0, 1]}
+
+
+def test_a_topic_that_was_created_again_before_its_deletion_is_heard_of_stays() -> None:
+    world = ShareWorld()
+    world.share_enter("a")
+    world.fixed.delete("t")
+    world.fixed.create("t", 2)
+    epoch = world.share_beat("a", 3).member_epoch
+    world.coordinator.topics_deleted(["t"])
+    world.coordinator.drain(world.now_ms)
+    assert list(world.share.states.initialized) == [world.fixed.topic_id("t")]
+    assert world.read_by(world.share_beat("a", epoch)) == {"t": [0, 1]}
+
+
+def test_a_loaded_group_forgets_topics_that_were_deleted_meanwhile() -> None:
+    world = ShareWorld()
+    world.share_enter("a")
+    world.fixed.delete("t")
+    world.fixed.create("t", 1)
+    world.restart()
+    assert world.named(world.share.states.initialized) == {}
