@@ -52,6 +52,10 @@ def _states(event: OfStates, group: Group[Any] | None, events: Events) -> list[S
     return [records.states_record(event.group_id, event.states)]
 
 
+def _initializing(event: SharePartitionsInitializing, group: Group[Any] | None, events: Events) -> list[StoredRecord]:
+    return [] if event.is_repeated else _states(event, group, events)
+
+
 RECORDS: Final = KindRecords(
     of_events={
         ShareMemberJoined: EventRecords(_member),
@@ -60,7 +64,7 @@ RECORDS: Final = KindRecords(
         ShareGroupEpochBumped: EventRecords(_epoch),
         ShareTargetComputed: EventRecords(_target),
         ShareMemberAssigned: EventRecords(_current),
-        SharePartitionsInitializing: EventRecords(_states),
+        SharePartitionsInitializing: EventRecords(_initializing, stores_group=lambda event: not event.is_repeated),
         SharePartitionsInitialized: EventRecords(_states),
         ShareInitializationFailed: EventRecords(_states),
         ShareTopicsForgotten: EventRecords(_states),

@@ -145,7 +145,7 @@ class SharePartitionsInitializing(msgspec.Struct, GroupEvent, frozen=True, kw_on
     """The states of these partitions are to be initialized; `partitions initialized` tells what came of it.
 
     `states` are all of the group after the event. `state_epoch` is that of the states, the group epoch. `since_ms` is
-    in the time of deadlines.
+    in the time of deadlines. `is_repeated`: nobody answered the last time; `states` are as before, not stored again.
     """
 
     group_id: str
@@ -154,6 +154,7 @@ class SharePartitionsInitializing(msgspec.Struct, GroupEvent, frozen=True, kw_on
     topics: StateTopics
     state_epoch: int
     since_ms: int
+    is_repeated: bool = False
 
     def apply(self, group: Group[ShareGroup]) -> None:
         group.membership.set_states(self.states)

@@ -55,8 +55,9 @@ class ShareGroup:
     """The version of the topics that `metadata_hash` was last compared with; it is not stored."""
     computing: object | None = field(default=None, compare=False)
     """What started the computation of a target that is under way beside the requests; None: there is none."""
-    found_unassigned: bool | None = field(default=None, compare=False, repr=False)
-    """Whether an initialized partition has nobody, as a request found last; None: something changed since."""
+    found_unassigned: tuple[int, bool] | None = field(default=None, compare=False, repr=False)
+    """(version of the topics, whether an initialized partition has nobody), as a request found last; None: something
+    changed since."""
     found_uninitialized: tuple[int, StateTopics] | None = field(default=None, compare=False, repr=False)
     """(version of the topics, subscribed partitions that are not initialized), the same way."""
 

@@ -16,7 +16,7 @@ from coordinator.core.decision import NOTHING, Decision, Environment, OperationC
 from coordinator.core.groups.group import Group
 from coordinator.core.share.events import ShareInitializationFailed, SharePartitionsInitialized
 from coordinator.core.share.group import ShareGroup
-from coordinator.core.share.state_topics import StateTopics
+from coordinator.core.share.state_topics import StateTopics, common_partitions
 from coordinator.core.share_states import BY_STRATEGY, InitialState
 from coordinator.logger import logger
 
@@ -66,16 +66,22 @@ def not_initialized(request: InitializationRequest, problem: Exception) -> Initi
 def end_initialization(
     group: Group[ShareGroup] | None, request: InitializationResult, context: OperationContext
 ) -> Decision:
-    """All partitions were initialized, or none of them counts: the next heartbeat tries those again."""
+    """All partitions were initialized, or none of them counts: the next heartbeat tries those again.
+
+    Those whose topic was deleted meanwhile, or that an answer came for already, are not waited for any more.
+    """
     if group is None:
         return NOTHING
     states = group.membership.states
+    topics = common_partitions(request.topics, states.initializing)
+    if not topics:
+        return NOTHING
     if request.has_failed:
         failed = ShareInitializationFailed(
             group_id=group.group_id,
             at_ms=context.wall_ms,
-            states=states.fail(request.topics),
-            topics=request.topics,
+            states=states.fail(topics),
+            topics=topics,
             error=request.error,
             reason=request.reason,
         )
@@ -83,8 +89,8 @@ def end_initialization(
     initialized = SharePartitionsInitialized(
         group_id=group.group_id,
         at_ms=context.wall_ms,
-        states=states.succeed(request.topics),
-        topics=request.topics,
+        states=states.succeed(topics),
+        topics=topics,
     )
     return Decision((initialized,))
 

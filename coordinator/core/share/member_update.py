@@ -126,7 +126,7 @@ class ShareMemberUpdate:
         cause: Cause | None = None
         if self._names_changed:
             cause = Cause.METADATA_CHANGED if self.is_known else Cause.NEW_MEMBER
-        elif group.epoch <= group.target_epoch and has_unassigned(group):
+        elif group.epoch <= group.target_epoch and has_unassigned(group, self._topics):
             cause = Cause.PARTITIONS_INITIALIZED
         if cause is None and group.checked_version == version:
             return
@@ -220,13 +220,15 @@ class ShareMemberUpdate:
         )
         if not topics:
             return
+        states = group.states.begin(topics)
         initializing = SharePartitionsInitializing(
             group_id=group.group_id,
             at_ms=context.wall_ms,
-            states=group.states.begin(topics),
+            states=states,
             topics=topics,
             state_epoch=self.group_epoch,
             since_ms=context.now_ms,
+            is_repeated=states == group.states,
         )
         self.events.append(initializing)
         request = InitializationRequest(group.group_id, topics, self.group_epoch)

@@ -84,5 +84,16 @@ def without_partitions(topics: StateTopics, removed: StateTopics) -> StateTopics
     return left
 
 
+def common_partitions(topics: StateTopics, others: StateTopics) -> StateTopics:
+    """The partitions that are in both."""
+    found: dict[bytes, StateTopic] = {}
+    for topic_id, topic in topics.items():
+        other = others.get(topic_id)
+        partitions = () if other is None else ascending(set(topic.partitions).intersection(other.partitions))
+        if partitions:
+            found[topic_id] = StateTopic(topic.name, partitions)
+    return found
+
+
 def ascending(partitions: Iterable[int]) -> tuple[int, ...]:
     return tuple(sorted(partitions))

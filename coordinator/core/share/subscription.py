@@ -15,17 +15,19 @@ def hash_of_topics(named: ChangedNames, topics: Topics) -> int:
     return metadata_hash((name, topics.topic_id(name), topics.partition_count(name)) for name in named.existing(topics))
 
 
-def has_unassigned(group: ShareGroup) -> bool:
+def has_unassigned(group: ShareGroup, topics: Topics) -> bool:
     """Whether an initialized partition of a subscribed topic has nobody: then a new target is due.
 
-    As on Kafka a topic of which more partitions are assigned than initialized counts, too.
+    As on Kafka a topic of which more partitions are assigned than initialized counts, too. One that no longer exists,
+    and that is not forgotten yet, does not: no target would change that.
     """
-    if group.found_unassigned is None:
-        group.found_unassigned = _find_unassigned(group)
-    return group.found_unassigned
+    version, found = topics.topics_version, group.found_unassigned
+    if found is None or found[0] != version:
+        found = group.found_unassigned = version, _find_unassigned(group, topics)
+    return found[1]
 
 
-def _find_unassigned(group: ShareGroup) -> bool:
+def _find_unassigned(group: ShareGroup, topics: Topics) -> bool:
     if not group.members or not group.states.initialized:
         return False
     assigned: dict[bytes, set[int]] = {}
@@ -33,7 +35,9 @@ def _find_unassigned(group: ShareGroup) -> bool:
         for topic_id, partitions in target.items():
             assigned.setdefault(topic_id, set()).update(partitions)
     return any(
-        topic.name in group.named_topics and assigned.get(topic_id) != set(topic.partitions)
+        topic.name in group.named_topics
+        and assigned.get(topic_id) != set(topic.partitions)
+        and topics.topic_id(topic.name) == topic_id
         for topic_id, topic in group.states.initialized.items()
     )
 

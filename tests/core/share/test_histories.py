@@ -23,7 +23,7 @@ ALL_AT_ONCE = 500
 
 
 class ShareHistories(RuleBasedStateMachine):
-    """Members join, beat, change their subscriptions, go silent and leave; topics come, grow and go; work comes late."""
+    """Members come, change and go; so do topics. Work beside the heartbeats comes late, or fails."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -172,7 +172,7 @@ class ShareHistories(RuleBasedStateMachine):
             assert max(counts) - min(counts) <= 1
 
 
-ShareHistories.TestCase.settings = settings(
-    max_examples=examples(40), stateful_step_count=30, deadline=None, suppress_health_check=list(HealthCheck)
-)
 TestShareHistories = ShareHistories.TestCase
+TestShareHistories.settings = settings(
+    max_examples=examples(10), stateful_step_count=30, deadline=None, suppress_health_check=list(HealthCheck)
+)

@@ -156,3 +156,36 @@ def test_a_loaded_group_forgets_topics_that_were_deleted_meanwhile() -> None:
     world.fixed.create("t", 1)
     world.restart()
     assert world.named(world.share.states.initialized) == {}
+
+
+def test_a_topic_that_is_deleted_while_it_is_initialized_does_not_come_back() -> None:
+    world = ShareWorld()
+    work = delayed(world)
+    world.share_beat("a", 0, "t", "u")
+    world.fixed.delete("t")
+    world.coordinator.topics_deleted(["t"])
+    world.coordinator.drain(world.now_ms)
+    work.finish()
+    assert world.named(world.share.states.initialized) == {"u": [0, 1]}
+
+
+def test_a_deleted_topic_that_is_not_forgotten_yet_raises_no_epoch_again_and_again() -> None:
+    world = ShareWorld()
+    world.share_enter("a", "t", "u")
+    world.fixed.delete("t")
+    epoch = world.share_beat("a", 3).member_epoch
+    assert "t" in world.named(world.share.states.initialized)
+    assert [world.share_beat("a", epoch).member_epoch for _ in range(3)] == [epoch] * 3
+
+
+def test_what_is_tried_again_is_not_stored_again() -> None:
+    world = ShareWorld({"group.share.initialize.retry.interval.ms": "1000"})
+    work = delayed(world)
+    world.share_beat("a", 0, "t")
+    before = world.written()
+    world.advance(1_000)
+    world.share_beat("a", 2)
+    assert (len(work.asked), world.written()) == (2, before)
+    work.finish()
+    work.finish()
+    assert world.written() == [*before, (15, True)]
