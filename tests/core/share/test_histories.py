@@ -120,13 +120,15 @@ class ShareHistories(RuleBasedStateMachine):
     @precondition(lambda self: self.group is not None)
     @rule()
     def restart(self) -> None:
-        before = durable_part(self.group)
-        initializing = self.group.states.initializing if self.group else {}
+        group = self.group
+        assert group is not None
+        before, initializing = durable_part(group), group.states.initializing
         self.world.restart()
         self.work = DelayedWork(self.world, (COMPUTE_SHARE_TARGET, INITIALIZE_STATES))
-        assert self.group is not None
+        loaded = self.group
+        assert loaded is not None
         if not initializing:
-            assert durable_part(self.group) == before
+            assert durable_part(loaded) == before
 
     @invariant()
     def holds(self) -> None:
