@@ -1,10 +1,13 @@
 """States of partitions are initialized beside the heartbeats, before members may have the partitions."""
 
+from collections.abc import Callable
+
 import pytest
 
 from _wire.errors import NONE, ErrorCode
 from coordinator.core.share.workers import INITIALIZE_STATES
 from coordinator.core.share_states import BY_STRATEGY
+from coordinator.runtime.slices import Slices, awaited
 from tests.core.consumer.delayed_work import DelayedWork
 from tests.core.share.world import ShareWorld
 
@@ -189,3 +192,20 @@ def test_what_is_tried_again_is_not_stored_again() -> None:
     work.finish()
     work.finish()
     assert world.written() == [*before, (15, True)]
+
+
+def test_an_answer_may_come_later(monkeypatch: pytest.MonkeyPatch) -> None:
+    world = ShareWorld()
+    answers: list[Callable[[list[ErrorCode]], None]] = []
+    later: list[Callable[[], None]] = []
+    monkeypatch.setattr(world.coordinator.work, "_start_steps", Slices(later.append).start)
+    monkeypatch.setattr(world.share_states, "initialize", lambda group_id, partitions: awaited(answers.append))
+    world.share_beat("a", 0, "t")
+    while later:
+        later.pop(0)()
+    assert world.named(world.share.states.initializing) == {"t": [0, 1, 2]}
+    answers[0]([NONE] * 3)
+    while later:
+        later.pop(0)()
+    world.coordinator.drain(world.now_ms)
+    assert world.named(world.share.states.initialized) == {"t": [0, 1, 2]}
