@@ -4,7 +4,7 @@
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
 from cpython.list cimport PyList_GET_ITEM
 from cpython.object cimport PyObject
-from cpython.tuple cimport PyTuple_GET_ITEM
+from cpython.tuple cimport PyTuple_GET_ITEM, PyTuple_GET_SIZE
 from libc.stdint cimport INT32_MAX, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.string cimport memcpy
 
@@ -52,7 +52,9 @@ def build_batch(
         COMPRESSIONS.index(compression) | (LOG_APPEND_TIME_FLAG if log_append_time else 0)
         | (TRANSACTIONAL_FLAG if is_transactional else 0) | (CONTROL_FLAG if is_control else 0)
     )
-    plain = build_records(header, records if type(records) is tuple else list(records), base_offset, timestamp_ms)
+    plain = build_pairs(header, records, base_offset, timestamp_ms) if type(records) is list else None
+    if plain is None:
+        plain = build_records(header, records if type(records) is tuple else list(records), base_offset, timestamp_ms)
     if log_append_time:
         header.max_timestamp_ms = timestamp_ms
     if last_offset is not None:
@@ -108,6 +110,83 @@ cdef bytes build_records(BatchHeader header, object records, object base_offset,
         return finish_writer(&w)
     finally:
         close_writer(&w)
+
+
+cdef bytes build_pairs(BatchHeader header, list records, object base_offset, int64_t timestamp_ms):
+    """As `build_records`, of tuples of a key and a value, as coordinators store them; None if one is anything else."""
+    cdef Py_ssize_t position, count = len(records)
+    cdef int64_t size = RECORDS, body
+    cdef PyObject *pair
+    cdef bytes batch
+    cdef uint8_t *out
+    if count == 0 or count > INT32_MAX:
+        return None
+    for position in range(count):
+        pair = PyList_GET_ITEM(records, position)
+        if type(<object>pair) is not tuple or PyTuple_GET_SIZE(<object>pair) != 2:
+            return None
+        body = pair_bytes(
+            <object>PyTuple_GET_ITEM(<object>pair, 0), <object>PyTuple_GET_ITEM(<object>pair, 1), position
+        )
+        if body < 0:
+            return None
+        size += varint_size(<int32_t>body) + body
+        if size > INT32_MAX:
+            return None                 # the other one says what is wrong
+    batch = PyBytes_FromStringAndSize(NULL, size)
+    out = <uint8_t *>PyBytes_AS_STRING(batch) + RECORDS
+    for position in range(count):
+        pair = PyList_GET_ITEM(records, position)
+        out = put_pair(
+            out, <object>PyTuple_GET_ITEM(<object>pair, 0), <object>PyTuple_GET_ITEM(<object>pair, 1), position
+        )
+    assert out - <uint8_t *>PyBytes_AS_STRING(batch) == size
+    header.base_offset = 0 if base_offset is None else base_offset
+    header.last_offset = header.base_offset + count - 1
+    header.base_timestamp_ms = header.max_timestamp_ms = timestamp_ms
+    header.record_count = <int32_t>count
+    return batch
+
+
+cdef inline int64_t pair_bytes(object key, object value, Py_ssize_t position) noexcept:
+    """Of a record after its length: attributes, timestamp delta 0, offset delta, key, value, no headers. -1: none."""
+    cdef int64_t size
+    if type(key) is not bytes or PyBytes_GET_SIZE(key) > INT32_MAX // 4:
+        return -1
+    size = 3 + varint_size(<int32_t>position) + varint_size(<int32_t>PyBytes_GET_SIZE(key)) + PyBytes_GET_SIZE(key)
+    if value is None:
+        return size + 1
+    if type(value) is not bytes or PyBytes_GET_SIZE(value) > INT32_MAX // 4:
+        return -1
+    return size + varint_size(<int32_t>PyBytes_GET_SIZE(value)) + PyBytes_GET_SIZE(value)
+
+
+cdef inline uint8_t *put_pair(uint8_t *out, object key, object value, Py_ssize_t position) noexcept:
+    out = put_length(out, pair_bytes(key, value, position))
+    out[0] = out[1] = 0
+    out = put_length(out + 2, position)
+    out = put_length(out, PyBytes_GET_SIZE(key))
+    memcpy(out, PyBytes_AS_STRING(key), PyBytes_GET_SIZE(key))
+    out += PyBytes_GET_SIZE(key)
+    if value is None:
+        out[0] = 1                      # a length of -1
+    else:
+        out = put_length(out, PyBytes_GET_SIZE(value))
+        memcpy(out, PyBytes_AS_STRING(value), PyBytes_GET_SIZE(value))
+        out += PyBytes_GET_SIZE(value) - 1
+    out[1] = 0
+    return out + 2
+
+
+cdef inline uint8_t *put_length(uint8_t *out, int64_t value) noexcept:
+    """A zigzag varint of a number that is not negative."""
+    cdef uint64_t bits = <uint64_t>value << 1
+    while bits >= 0x80:
+        out[0] = <uint8_t>(bits & 0x7F | 0x80)
+        bits >>= 7
+        out += 1
+    out[0] = <uint8_t>bits
+    return out + 1
 
 
 cdef inline object item_at(object sequence, Py_ssize_t position):

@@ -102,6 +102,7 @@ FIELDS: Final[dict[str, str]] = {
     "connection_closed_ms": "when its client's side closed the connection; null if it did not, or if unknown",
     "rebalance_started_ms": "when the epoch rose that members have not got to; null if all have, and in classic groups",
     "rejected": "the error with which its last heartbeat in its silence was answered; empty if none was",
+    "rejected_ms": "when that was, in ms since the epoch; null if none was",
     "gone_topics": "topics that were deleted since the last generation",
     "fills_group": "whether the group is as large as its limit allows, with this member",
     "old_last_heard_ms": "when the client before was last heard, in ms since the epoch; null if not known",

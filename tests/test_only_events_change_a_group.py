@@ -41,6 +41,7 @@ APPLYING: Final = {
     "coordinator/core/consumer/events.py": "the events of consumer groups",
     "coordinator/core/consumer/target_events.py": "the events of targets that are computed beside the requests",
     "coordinator/core/consumer/replay.py": "a load applies the records of consumer groups",
+    "coordinator/groups/steady_commits.pyx": "a steady commit does what the event of the core would do (decision 053)",
     "coordinator/core/consumer/upgrade.py": "a consumer group is made of a classic one, before the event that has it",
     "coordinator/core/share/group.py": "the methods by which events change a share group",
     "coordinator/core/share/events.py": "the events of share groups",
@@ -61,7 +62,7 @@ NOT_A_GROUP: Final = {
         "answer.metadata",
         "offset.metadata",
         "position.metadata",
-        "value.metadata",
+        "committed.metadata",  # is read beside a name of the same line
     },
     "coordinator/core/classic/joining.py": {"response.protocol_name"},  # a message
     "coordinator/core/classic/leaving.pyx": {  # messages

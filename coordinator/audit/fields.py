@@ -22,4 +22,5 @@ def connection_fields(connection: ConnectionAtRemoval, coordinator_paused_ms: in
         "connection_muted_ms": connection.muted_ms,
         "denied": connection.denied,
         "rejected": connection.rejected,
+        "rejected_ms": connection.rejected_ms,
     }

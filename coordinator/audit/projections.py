@@ -89,7 +89,11 @@ def _deleted_offsets(event: offset_events.OffsetsDeleted) -> dict[str, list[list
 def _partitions(event: offset_events.OffsetsDeleted) -> Fields:
     if len(event.partitions) > schema.PARTITIONS_NAMED_MAX:
         return {"partitions": {}, "unnamed_partitions": len(event.partitions)}
-    return {"partitions": by_topic(event.partitions), "unnamed_partitions": 0}
+    named = by_topic(event.partitions)
+    return {
+        "partitions": named | {topic: [] for topic in event.topics} if event.topics else named,
+        "unnamed_partitions": 0,
+    }
 
 
 KIND_AUDITS: Final[dict[str, KindAudit]] = {

@@ -10,6 +10,7 @@ from coordinator.core.causes import Cause
 from coordinator.core.event import Event
 from coordinator.core.groups.group import Group
 from coordinator.core.groups.states import GroupState
+from coordinator.core.offsets.records import CommittedOffset
 
 class AuditProjector:
     """Projects the events of the groups of one partition to records of the audit topic.
@@ -82,6 +83,11 @@ class AuditProjector:
 
     def project(self, event: Event, group: Group[Any], state_before: GroupState, generation_before: int) -> None:
         """Add the records of an event that was just applied to `group`; most events have one, some have none."""
+
+    def project_commit(
+        self, group_id: str, member_id: str, offsets: Mapping[str, Mapping[int, CommittedOffset]], at_ms: int
+    ) -> None:
+        """As `project`, of an OffsetsCommitted with these fields that nobody has made."""
 
     def write_about_coordinator(self, event: CoordinatorEvent, now_ms: int) -> Record:
         """Make the next record: an event of the coordinator itself, which happens now."""

@@ -93,6 +93,9 @@ cdef class AuditProjector:
                 elif event_class is REMOVED:
                     del self.groups[group_id]
 
+    def project_commit(self, group_id, member_id, offsets, at_ms):
+        self.count_commit(group_id, offsets)
+
     def pop_records(self):
         records, self.records = self.records, []
         return records

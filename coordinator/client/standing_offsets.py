@@ -55,7 +55,7 @@ class _Run:
 
 
 @dataclass(slots=True)
-class _Scan:
+class CommitScan:
     """What the records of a group say from `from_ms` on."""
 
     group_id: str
@@ -136,7 +136,7 @@ def find_standing(
     Raises:
         ClientError: a broker cannot be reached, or does not answer.
     """
-    scan = _Scan(group_id, now_ms - WINDOW_MS)
+    scan = CommitScan(group_id, now_ms - WINDOW_MS)
     leaders = cluster.leaders([OFFSETS_TOPIC, MEMBERSHIP_TOPIC], are_internal=True)
     if (OFFSETS_TOPIC, 0) not in leaders:
         return {}
@@ -155,7 +155,7 @@ def find_standing(
     return {tp: standing for tp, standing in found if standing is not None}
 
 
-def _read(cluster: Cluster, scan: _Scan, partition: Partition, leaders: dict[Partition, int]) -> int | None:
+def _read(cluster: Cluster, scan: CommitScan, partition: Partition, leaders: dict[Partition, int]) -> int | None:
     """Look through the newest records of a partition. Returns from when on, None if they cannot be read."""
     end = cluster.offsets_at([partition], leaders, LATEST).get(partition)
     start = cluster.offsets_at([partition], leaders, scan.from_ms).get(partition)

@@ -162,7 +162,7 @@ def make_broker_listeners(
         upstreams=parts.upstreams,
         slices=parts.loop.slices,
         held=HeldBytes(),
-        on_rejected=front.rejections.rejected_address,
+        on_rejected=front.peers.rejections.rejected_address,
         request_bytes_max=config[SOCKET_REQUEST_MAX_BYTES],
         logins=terms,
     )
@@ -170,7 +170,7 @@ def make_broker_listeners(
         listener.address.host,
         config[CLUSTER_BROKER_PORT_BASE],
         relay,
-        front.limits,
+        front.peers.limits,
         ConnectionRate(config[MAX_CONNECTION_CREATION_RATE]),
         parts.host.descriptors,
         None if tls is None else tls.protocol_of(listener.name),

@@ -7,6 +7,8 @@ import msgspec
 
 DENIALS_KEPT: Final = 100
 """How many of the newest denials of a connection are remembered."""
+MEMBERS_KEPT: Final = 100
+"""How many members, the newest, a connection remembers. A client has one, or some after it joined again and again."""
 
 
 class Denials(msgspec.Struct):
@@ -40,7 +42,7 @@ class ClientConnection:
     Times are those of deadlines, in milliseconds.
     """
 
-    __slots__ = ("closed_ms", "denials", "is_open", "muted_from_ms", "muted_until_ms", "rejection")
+    __slots__ = ("closed_ms", "denials", "is_open", "members", "muted_from_ms", "muted_until_ms", "rejection")
 
     def __init__(self) -> None:
         self.is_open = True
@@ -49,11 +51,19 @@ class ClientConnection:
         self.denials: Denials | None = None
         """The last requests of it that were refused because a right on a group is missing."""
         self.rejection: Rejection | None = None
+        self.members: dict[tuple[str, str], None] = {}
+        """Group and member id of those that came by it, oldest first."""
         self.muted_from_ms = self.muted_until_ms = 0
         """The last throttle time, in which nothing was read from it; 0: there was none."""
 
     def close(self, closed_ms: int | None) -> None:
         self.is_open, self.closed_ms = False, closed_ms
+
+    def carry(self, group_id: str, member_id: str) -> None:
+        """A member came by it: when it closes, its next heartbeat comes by another one."""
+        self.members[group_id, member_id] = None
+        if len(self.members) > MEMBERS_KEPT:
+            del self.members[next(iter(self.members))]
 
     def deny(self, api: str, operation: str, resource_type: str, resource_name: str, now_ms: int) -> None:
         """A request of it was refused."""

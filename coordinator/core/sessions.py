@@ -35,7 +35,15 @@ class SessionTable(Protocol):
         awaits_client: bool = False,
     ) -> None: ...
 
-    def renew(self, group_id: str, member_id: str, timeout_ms: int, now_ms: int, is_answer: bool = False) -> None: ...
+    def renew(
+        self,
+        group_id: str,
+        member_id: str,
+        timeout_ms: int,
+        now_ms: int,
+        is_answer: bool = False,
+        tells_client: bool = True,
+    ) -> None: ...
 
     def open_heartbeats(
         self,
@@ -88,15 +96,19 @@ class SessionStarted(msgspec.Struct, frozen=True):
 class SessionRenewed(msgspec.Struct, frozen=True):
     """The member sent a request: its session ends `timeout_ms` from now, and its heartbeats are closed.
 
-    `is_answer`: it sent none, but gets the answer to one that waited.
+    `is_answer`: it sent none, but gets the answer to one that waited. `tells_client`: the request tells who its client
+    is, as that of a commit does not, which may come by another connection.
     """
 
     member_id: str
     timeout_ms: int
     is_answer: bool = False
+    tells_client: bool = True
 
     def apply(self, groups: HasSessions, group_id: str, now_ms: int) -> None:
-        groups.sessions.renew(group_id, self.member_id, self.timeout_ms, now_ms, self.is_answer)
+        groups.sessions.renew(
+            group_id, self.member_id, self.timeout_ms, now_ms, self.is_answer, self.tells_client and not self.is_answer
+        )
 
 
 class SessionEnded(msgspec.Struct, frozen=True):

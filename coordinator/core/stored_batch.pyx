@@ -39,10 +39,6 @@ cdef Py_ssize_t records_bytes(list records, Py_ssize_t position) except -1:
 @cython.no_gc
 @cython.freelist(16)
 cdef class StoredBatch:
-    cdef readonly object producer
-    cdef readonly list records
-    cdef readonly Py_ssize_t size_bytes
-
     def __init__(self, producer, list records not None):
         self.producer = producer
         self.records = records
@@ -52,7 +48,7 @@ cdef class StoredBatch:
         self.size_bytes += records_bytes(records, len(self.records))
         self.records.extend(records)
 
-    def extend_if_fits(self, StoredBatch other not None, Py_ssize_t bytes_max):
+    cpdef bint extend_if_fits(self, StoredBatch other, Py_ssize_t bytes_max) except -1:
         cdef Py_ssize_t size_bytes
         if self.producer != other.producer:
             return False
@@ -70,3 +66,11 @@ cdef class StoredBatch:
 
     def __repr__(self):
         return f"StoredBatch(producer={self.producer!r}, records={self.records!r})"
+
+
+cdef StoredBatch plain_batch(list records):
+    """Records of no producer."""
+    cdef StoredBatch batch = StoredBatch.__new__(StoredBatch)
+    batch.records = records
+    batch.size_bytes = BATCH_OVERHEAD_BYTES + records_bytes(records, 0)
+    return batch

@@ -59,6 +59,8 @@ class Removal(msgspec.Struct, frozen=True, gc=False):
     """When it left for a moment as a static member (KIP-848), and did not come back; None: it did not."""
     answered_ms: int | None = None
     """When its last JoinGroup was answered, with the generation that began then; None: not known."""
+    rejected_ms: int | None = None
+    """When a heartbeat of it was rejected: its client gives up what it has then. None: not known, or none was."""
 
     @property
     def is_disconnected(self) -> bool:
@@ -80,7 +82,12 @@ class Removal(msgspec.Struct, frozen=True, gc=False):
             return not self._had_a_session_after_the_pause and (self.is_back or not self._was_heard_after_the_pause)
         if not self.coordinator_paused_ms or self.silent_ms is None or self.connection_open is False:
             return False  # one that had closed its connection before the pause sent nothing in it
-        return 2 * (self.silent_ms - self.coordinator_paused_ms) < (self.session_timeout_ms or 0)
+        return 2 * (self.at_ms - self._due_since_ms - self.coordinator_paused_ms) < (self.session_timeout_ms or 0)
+
+    @property
+    def _due_since_ms(self) -> int:
+        """Since when heartbeats of it were due: as long as it waits for the answer to its JoinGroup, none are."""
+        return min(max(self.last_heard_ms or 0, self.answered_ms or 0), self.at_ms)
 
     @property
     def _had_a_session_after_the_pause(self) -> bool:
@@ -100,16 +107,20 @@ class Removal(msgspec.Struct, frozen=True, gc=False):
     @property
     def is_muted(self) -> bool:
         """Whether its session ended because the coordinator read nothing from its connection; as `is_unheard`."""
-        if self.cause is not Cause.SESSION_EXPIRED or not self.muted_ms or self.silent_ms is None:
+        if self.cause is not Cause.SESSION_EXPIRED or not self.muted_ms or self.last_heard_ms is None:
             return False
         timeout_ms = self.session_timeout_ms or 0
-        # As long as a request of it waits for an answer, it counts as alive: its session begins after that.
-        return 2 * (min(self.silent_ms, timeout_ms) - self.muted_ms) < timeout_ms
+        since_ms = self._due_since_ms
+        silent_ms, muted_ms = self.at_ms - since_ms, self.muted_ms
+        if self.connection_closed_ms is not None:  # a connection is muted until then, at most
+            muted_ms = min(muted_ms, self.connection_closed_ms - max(since_ms, self.at_ms - timeout_ms))
+        return 2 * (silent_ms - muted_ms) < timeout_ms
 
     @property
     def is_refused(self) -> bool:
         """Whether it sent requests that were refused for want of a right, and so renewed no session."""
-        return self.cause is Cause.SESSION_EXPIRED and self.denied is not None
+        is_last = self.rejected_ms is None or (self.denied is not None and self.rejected_ms < self.denied.since_ms)
+        return self.cause is Cause.SESSION_EXPIRED and self.denied is not None and is_last
 
     @property
     def is_by_coordinator(self) -> bool:
@@ -128,12 +139,15 @@ class Removal(msgspec.Struct, frozen=True, gc=False):
     @property
     def is_surely_silent(self) -> bool:
         """Whether the coordinator surely neither refused nor throttled it: events with its connection say so."""
-        return self.connection_open is not None and not self.muted_ms
+        return self.connection_open is not None and not self.muted_ms and self.denied is None
 
     @property
     def last_sign_ms(self) -> int | None:
-        """When it was heard last, by a commit, too, which renews no session in a consumer group (KIP-848)."""
-        return max(filter(None, (self.last_heard_ms, self.last_committed_ms)), default=None)
+        """When it was heard last.
+
+        By a commit, too, which renews no session in a consumer group (KIP-848), or by a heartbeat that was rejected.
+        """
+        return max(filter(None, (self.last_heard_ms, self.last_committed_ms, self.rejected_ms)), default=None)
 
     @property
     def has_no_time(self) -> bool:
@@ -165,11 +179,23 @@ class Removal(msgspec.Struct, frozen=True, gc=False):
             return self.at_ms
         if self.left_ms is not None:
             return self.left_ms
+        if self.is_unheard and self.connection_open:
+            return self.at_ms  # it lived, and nobody told it to stop
         if self.last_heard_ms is not None:
-            return min(self.last_sign_ms or self.last_heard_ms, self.at_ms)
+            lived_ms = self.connection_closed_ms if self.waited else None
+            return min(lived_ms or self.last_sign_ms or self.last_heard_ms, self.at_ms)
         # Its session began again when the coordinator started, and it sent nothing in that session.
-        is_expired = self.cause is Cause.SESSION_EXPIRED
-        return self.at_ms - (self.session_timeout_ms or 0) if is_expired else self.at_ms
+        if self.cause is not Cause.SESSION_EXPIRED:
+            return self.at_ms
+        return max(self.at_ms - (self.session_timeout_ms or 0), min(self.last_sign_ms or 0, self.at_ms))
+
+    @property
+    def waited(self) -> bool:
+        """Whether it waited for the answer to its JoinGroup when its connection closed: no heartbeats are sent then."""
+        joined_ms, closed_ms = self.last_joined_ms, self.connection_closed_ms
+        if joined_ms is None or closed_ms is None or joined_ms != self.last_heard_ms:
+            return False
+        return self.answered_ms is not None and not joined_ms <= self.answered_ms <= closed_ms
 
     @property
     def may_have_stopped_earlier(self) -> bool:
@@ -179,7 +205,8 @@ class Removal(msgspec.Struct, frozen=True, gc=False):
         """
         is_missed = self.cause in CAME_TOO_LATE or self.cause is Cause.SESSION_EXPIRED or self.requested_by is not None
         was_read_late = self.cause is Cause.MEMBER_LEFT and self.muted_ms is not None
-        return self.gave_up or was_read_late or (is_missed and self.last_heard_ms is None)
+        is_late = self.gave_up or self.is_unheard or self.waited or was_read_late
+        return is_late or (is_missed and self.last_heard_ms is None)
 
     @property
     def may_be_closed(self) -> bool:

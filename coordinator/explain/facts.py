@@ -7,6 +7,7 @@ from functools import cached_property
 from itertools import chain
 from typing import Final, TypeVar
 
+from coordinator.core.causes import Cause
 from coordinator.explain.changes import Joining, Removal, Replacement
 from coordinator.explain.claims.findings import Identity
 from coordinator.explain.generation import Generation, Outcome
@@ -25,6 +26,8 @@ class Visit:
 
     removal: Removal
     back_ms: int | None
+    back_id: str = ""
+    """The member id that it came back with."""
 
 
 class Facts:
@@ -118,8 +121,9 @@ class Facts:
                 while waiting and not removal.precedes(waiting[0]):
                     waiting.popleft()
                 is_back = waiting and waiting[0].at_ms - removal.at_ms <= RETURN_MS
-                back_ms = waiting.popleft().at_ms if is_back else None
-                visits[identity(removal.member)].append(Visit(removal, back_ms))
+                back = waiting.popleft() if is_back else None
+                visit = Visit(removal, None) if back is None else Visit(removal, back.at_ms, back.member.member_id)
+                visits[identity(removal.member)].append(visit)
         return visits
 
     @cached_property
@@ -136,10 +140,24 @@ class Facts:
 
     @cached_property
     def most_at_once(self) -> dict[Identity, int]:
-        """Identity → how many members had it in one generation: clients on one host often share a client id."""
+        """Identity → how many members had it in one generation: clients on one host often share a client id.
+
+        One that was silent before the generation was over, and was removed for that later, may be the same client.
+        """
         most: dict[Identity, int] = defaultdict(int)
+        silent_ms = {
+            removal.member.member_id: min(removal.stopped_ms, removal.gone_ms)
+            for generation in self.history.generations
+            for removal in generation.changes.removed
+            if removal.cause is Cause.SESSION_EXPIRED
+        }
         for generation in self.history.generations:
-            count = Counter(identity(part.member) for part in generation.members.values())
+            ended_ms = generation.ended_ms or generation.started_ms or 0
+            count = Counter(
+                identity(part.member)
+                for member_id, part in generation.members.items()
+                if silent_ms.get(member_id, ended_ms + 1) > ended_ms
+            )
             for names, number in count.items():
                 most[names] = max(most[names], number)
         return most

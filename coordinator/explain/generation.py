@@ -48,6 +48,8 @@ class MemberPart(msgspec.Struct, gc=False):
 
     member: MemberRef
     join_ms: int | None = None
+    first_join_ms: int | None = None
+    """When it had joined before in the same join phase, as one that lost its connection: nobody waited for more."""
     sync_ms: int | None = None
     is_assigned: bool = False
     is_readable: bool = True
@@ -295,12 +297,14 @@ class Generation(msgspec.Struct, gc=False):
             return None
         slowest, slowest_ms = self.slowest_join
         joined = {
-            member_id: (part.join_ms, part.member)
+            member_id: (part.join_ms if part.first_join_ms is None else part.first_join_ms, part.member)
             for member_id, part in self.members.items()
             if part.join_ms is not None
         }
-        again_ms, _ = joined.get(slowest.member_id, (0, slowest))
-        joined[slowest.member_id] = max(slowest_ms, again_ms), slowest
+        existing = self.members.get(slowest.member_id)
+        if existing is None or existing.first_join_ms is None:
+            again_ms, _ = joined.get(slowest.member_id, (0, slowest))
+            joined[slowest.member_id] = max(slowest_ms, again_ms), slowest
         last_ms, last = joined.pop(max(joined, key=lambda member_id: joined[member_id][0]))
         return (last, last_ms - max(join_ms for join_ms, _ in joined.values())) if joined else None
 

@@ -14,6 +14,8 @@ MEMBER_ID_REQUIRED: Final = "need to re-join with the given member-id"
 """What Java's consumer says with every first join (KIP-394): no reason of its own."""
 OTHER_REJOINS: Final = ("cached metadata has changed", "subscription has changed", "group is already rebalancing")
 """What Java's consumer says when it rejoins for another reason than that it gave up partitions (KIP-429)."""
+SYNC_FAILED: Final = "rebalance failed due to"
+"""What Java's consumer says when its SyncGroup was answered with an error, so that it has no assignment."""
 REMOVED_BY_ADMIN: Final = "member was removed by an admin"
 
 

@@ -19,6 +19,12 @@ Partition = tuple[str, int]
 """Topic and index."""
 
 KAFKA_STREAMS: Final = "stream"
+GIVES_UP_MS: Final = 1_000
+"""So soon a member gives up what another one is to have, if it runs and is not busy."""
+
+
+EAGER_ASSIGNORS: Final = frozenset({"range", "roundrobin", "sticky"})
+"""Kafka's assignors whose members give up all partitions before they join (KIP-429); sticky at least moves few."""
 
 
 def is_cooperative(protocol_name: str) -> bool:
@@ -107,6 +113,11 @@ class Owners(msgspec.Struct, gc=False):
     """Of those that have an owner again, and had none for a time since the group was stable."""
     gone: set[str] = set()
     """Topics that were deleted since they were assigned: of what is created again nobody is known to be the owner."""
+    gone_before: set[str] = set()
+    """Those that were gone when the generation started: what members keep of them are names alone."""
+    stale: int = 0
+    """For how many generations figures are not known, as partitions were assigned of a topic that was deleted after the
+    generation started: which one is meant is open."""
     are_rejoins_recorded: bool = False
     """Whether events say when members that rejoin were heard before; older ones do not."""
     claiming: set[str] = set()
@@ -117,7 +128,7 @@ class Owners(msgspec.Struct, gc=False):
     def forget(self) -> None:
         """Events are missing: nothing is known until the next assignment."""
         self.by_partition, self.owned, self.names = {}, {}, {}
-        self.before, self.idle, self.gone = {}, {}, set()
+        self.before, self.idle, self.gone, self.gone_before = {}, {}, set(), set()
         self.is_known = False
 
     # ---- members stop
@@ -143,6 +154,30 @@ class Owners(msgspec.Struct, gc=False):
             owner = self.by_partition[partition]
             if not owner.is_revoked:
                 owner.stopped_ms, owner.is_unsure = None, False
+
+    def still_had(self, member_id: str, at_ms: int) -> None:
+        """A member rejoins that keeps what it owns, and says so when it has given up what it had to.
+
+        One that stood still, or was busy, had that until then: since when not is not known.
+        """
+        for partition in self.owned.get(member_id, ()):
+            owner = self.by_partition[partition]
+            if owner.is_revoked and owner.stopped_ms is not None and at_ms - owner.stopped_ms > GIVES_UP_MS:
+                owner.stopped_ms, owner.is_unsure = at_ms, True
+
+    def never_had(self, member_id: str, gained: TopicPartitions, lost: TopicPartitions) -> None:
+        """A member was not told of its last assignment, as the next rebalance had begun by then.
+
+        It goes on with what it was to give up, and has nothing of what it was to have besides.
+        """
+        for partition in flat(gained):
+            owner = self.by_partition.get(partition)
+            if owner is not None and owner.member_id == member_id and owner.stopped_ms is None:
+                owner.stopped_ms, owner.is_unsure = owner.owned_ms, True
+        for partition in flat(lost):
+            owner = self.by_partition.get(partition)
+            if owner is not None and owner.member_id == member_id and owner.is_revoked:
+                owner.stopped_ms, owner.is_revoked = None, False
 
     def revoked(self, member_id: str, partitions: TopicPartitions, at_ms: int) -> None:
         """A member gives up partitions that nobody has got yet."""

@@ -2,7 +2,8 @@
 
 As in Kafka, the next request of a connection is handled only after the response to the previous one. Heartbeats of live
 sessions are handled here, without the dispatcher; all other requests go to the dispatcher. All responses of one loop
-iteration are sent with one write.
+iteration are sent with one write. Commits of steady members are read here, too, and wait in their shards; OffsetFetch
+of a group for which nothing waits is answered here.
 """
 
 from collections import deque
@@ -10,15 +11,19 @@ from collections import deque
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
 from libc.stdint cimport int32_t, int64_t, uint8_t
 
+from _wire.commit_frames cimport OFFSET_COMMIT
 from _wire.frames cimport FrameSplitter
 from _wire.headers cimport encode_response, frame_parts
 from _wire.heartbeat_frames cimport (
     ANSWER_BYTES_MAX, CONSUMER_GROUP_HEARTBEAT, HEARTBEAT, ConsumerHeartbeatFields, HeartbeatFields,
     read_consumer_heartbeat, read_heartbeat, write_consumer_heartbeat_answer, write_heartbeat_answer,
 )
-from _wire.primitives cimport Message, load_uint32
+from _wire.offset_fetch_frames cimport OFFSET_FETCH
+from _wire.primitives cimport Message, load_uint16, load_uint32
 from coordinator.metrics.request_meter cimport ListenerMeter, monotonic_ns
 from coordinator.groups.sessions cimport SessionTable
+from coordinator.groups.steady_commits cimport SteadyCommit, SteadyCommits
+from coordinator.groups.steady_fetches cimport SteadyFetches
 
 from _wire.frames import FrameTooLarge
 from coordinator.core.client_connection import ClientConnection
@@ -72,7 +77,7 @@ cdef class Connection:
     cdef readonly object endpoint
     cdef public object principal        # who sends the requests: as TLS or a login says before the first one
     cdef readonly int64_t serial        # no other connection of the process has or had it
-    cdef public object call             # the RequestContext of the request in progress
+    cdef public object call             # the RequestContext of the request in progress, or the SteadyCommit that it is
     cdef public object charge           # what measures the request in progress against quotas; None: nothing does
     cdef public object on_close         # called once if the client disconnects before the response
     cdef public tuple software          # name and version of the client, as it said with ApiVersions (KIP-511)
@@ -131,6 +136,7 @@ cdef class Connection:
                 return
             self.client_connection = ClientConnection()    # the request in progress may be decided later
         self.client_connection.close(self.now_ms() if by_client else None)
+        self.sessions.await_clients(self.client_connection.members)
 
     def eof_received(self):
         if not self.congested:
@@ -291,7 +297,7 @@ cdef class Connection:
         cdef object call = self.call
         if self.meter is not None and call is not None:
             self.read_clock()
-            self.meter.requests.answered(call.route.api.key, call.api_version, self.read_ns - self.began_ns)
+            self.count_answered(call)
         if self.charge is not None:
             charge, self.charge = self.charge, None
             throttle_time_ms = charge.end()
@@ -301,6 +307,16 @@ cdef class Connection:
                 return
         self.release_request()
         self.handle_next()
+
+    cdef int count_answered(self, object call) except -1:
+        cdef SteadyCommit commit
+        cdef int64_t time_ns = self.read_ns - self.began_ns
+        if type(call) is SteadyCommit:
+            commit = <SteadyCommit>call
+            self.meter.requests.without_errors(OFFSET_COMMIT, commit.api_version, time_ns, commit.partitions)
+        else:
+            self.meter.requests.answered(call.route.api.key, call.api_version, time_ns)
+        return 0
 
     cdef inline release_request(self):
         """Free a request with very many elements in steps."""
@@ -391,7 +407,7 @@ cdef class Connection:
             while self.frames and not self.busy and not self.closing and not self.congested:
                 frame = self.frames.popleft()
                 self.frames_bytes -= len(<bytes>frame)
-                if not self.try_heartbeat(<bytes>frame, now_ms):
+                if not self.try_heartbeat(<bytes>frame, now_ms) and not self.try_steady(<bytes>frame, now_ms):
                     self.busy = True
                     self.began_ns = self.read_ns
                     self.dispatcher.serve(self, frame)
@@ -528,6 +544,38 @@ cdef class Connection:
             self.buffer_response(PyBytes_FromStringAndSize(<const char *>answer, size))
         return size != 0
 
+    cdef bint try_steady(self, bytes frame, int64_t now_ms) except -1:
+        """Handle a queued frame if that takes no message; return False if the dispatcher has to."""
+        cdef int api_key = 0
+        if PyBytes_GET_SIZE(frame) >= 2:
+            api_key = load_uint16(<const uint8_t *>PyBytes_AS_STRING(frame))
+        if api_key == OFFSET_COMMIT and self.sessions.commits is not None:
+            return self.try_commit(frame, now_ms)
+        if api_key == OFFSET_FETCH and self.sessions.fetches is not None:
+            return self.try_fetch(frame)
+        return False
+
+    cdef bint try_fetch(self, bytes frame) except -1:
+        """Answer an OffsetFetch of a group for which nothing waits."""
+        cdef SteadyFetches fetches = <SteadyFetches?>self.sessions.fetches
+        cdef bytes answer = fetches.answer(frame)
+        if answer is None:
+            return False
+        if self.meter is not None:
+            self.meter.requests.without_errors(OFFSET_FETCH, fetches.api_version, 0, fetches.error_codes)
+        self.buffer_response(answer)
+        return True
+
+    cdef bint try_commit(self, bytes frame, int64_t now_ms) except -1:
+        """Queue a frame as it is if it is a commit of a steady member."""
+        cdef SteadyCommit commit = (<SteadyCommits?>self.sessions.commits).read(frame, self, now_ms)
+        if commit is None:
+            return False
+        self.busy = True
+        self.began_ns = self.read_ns
+        self.call = commit
+        return True
+
 
 cdef class SaslConnection(Connection):
     """A connection of a listener with a login. `dispatcher` is its LoginGate, which gives it its `login`."""
@@ -590,3 +638,6 @@ cdef class SaslConnection(Connection):
         if now_ms >= self.session_end_ms:
             return 0
         return Connection.answer_heartbeat(self, frame, frame_bytes, now_ms, answer)
+
+    cdef bint try_steady(self, bytes frame, int64_t now_ms) except -1:
+        return now_ms < self.session_end_ms and Connection.try_steady(self, frame, now_ms)

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from coordinator.config.network_keys import SOCKET_REQUEST_MAX_ELEMENTS
 from coordinator.config.server_keys import NODE_ID
 from coordinator.config.settings import Config
 from coordinator.front.authorization import Authorizer
@@ -21,10 +22,13 @@ from coordinator.front.old_clients import OldClients
 from coordinator.front.rejection_log import RejectionLog
 from coordinator.front.request_chain import RequestChain, Step
 from coordinator.front.request_context import RequestContext
-from coordinator.front.request_dispatcher import PassesOn, RequestDispatcher
+from coordinator.front.request_dispatcher import PassesOn, PeerWatch, RequestDispatcher, RequestPath
 from coordinator.front.request_runner import RequestRunner
 from coordinator.front.slow_peers import SlowPeers
 from coordinator.front.throttling import Throttling, no_quotas
+from coordinator.front.unsteady_commits import ELEMENTS_MAX, UnsteadyCommits
+from coordinator.groups.steady_commits import SteadyCommits
+from coordinator.groups.steady_fetches import SteadyFetches
 from coordinator.quotas.usage import Quotas
 
 if TYPE_CHECKING:
@@ -59,11 +63,9 @@ class FrontHome(msgspec.Struct, frozen=True, kw_only=True):
 class Front(msgspec.Struct, frozen=True, kw_only=True):
     """The listeners of a node, and the way of requests from them to the handlers."""
 
-    runner: RequestRunner
-    chain: RequestChain
+    path: RequestPath
+    peers: PeerWatch
     dispatcher: RequestDispatcher
-    limits: ConnectionLimits
-    rejections: RejectionLog
     denials: DenialLog
     listeners: Listeners
 
@@ -80,11 +82,24 @@ def make_front(
     throttling = Throttling(config, home.quotas, scheduler, now_ms)
     limits, rejections = ConnectionLimits(config, scheduler), RejectionLog(scheduler, now_ms)
     tls = make_tls(config, home.listeners, TlsParts(scheduler, loop.slices, now_ms, limits, rejections))
-    runner, denials = RequestRunner(loop.slices, home.answered_failure), _denial_log(config, loop, groups, home)
+    denials = _denial_log(config, loop, groups, home)
+    peers = _peer_watch(config, loop, groups, home, limits, rejections)
     chain = RequestChain(home.table(throttling, tls), sessions, throttling, home.authorization(denials))
+    path = RequestPath(chain=chain, runner=RequestRunner(loop.slices, home.answered_failure), throttling=throttling)
     for due in (limits.due, rejections.due, denials.due, throttling.due):
         scheduler.on_due(due)
-    dispatcher = _dispatcher(config, loop, groups, home, (chain, runner, throttling, limits, rejections))
+    if home.passes_on is None:
+        sessions.commits = _steady_commits(config, loop, groups, chain)
+        sessions.fetches = SteadyFetches(sessions, sessions.commits, groups.coordinator)
+    dispatcher = RequestDispatcher(
+        path,
+        peers,
+        pending=groups.pending,
+        environment=groups.environment,
+        slices=loop.slices,
+        fire_due=home.fire_due,
+        passes_on=home.passes_on,
+    )
     listeners = Listeners(
         config,
         home.served,
@@ -99,14 +114,18 @@ def make_front(
         descriptors=host.descriptors,
         inherited=host.inherited,
     )
-    return Front(
-        runner=runner,
-        chain=chain,
-        dispatcher=dispatcher,
-        limits=limits,
-        rejections=rejections,
-        denials=denials,
-        listeners=listeners,
+    return Front(path=path, peers=peers, dispatcher=dispatcher, denials=denials, listeners=listeners)
+
+
+def _steady_commits(config: Config, loop: NodeLoop, groups: GroupParts, chain: RequestChain) -> SteadyCommits:
+    return SteadyCommits(
+        groups.sessions,
+        groups.environment,
+        groups.coordinator,
+        UnsteadyCommits(chain, groups.pending, groups.environment).operation,
+        min(ELEMENTS_MAX, config[SOCKET_REQUEST_MAX_ELEMENTS]),
+        None if groups.drain_meter is not None else loop.scheduler,
+        loop.now_ms,
     )
 
 
@@ -122,32 +141,18 @@ def _denial_log(config: Config, loop: NodeLoop, groups: GroupParts, home: FrontH
     )
 
 
-def _dispatcher(
+def _peer_watch(
     config: Config,
     loop: NodeLoop,
     groups: GroupParts,
     home: FrontHome,
-    made: tuple[RequestChain, RequestRunner, Throttling, ConnectionLimits, RejectionLog],
-) -> RequestDispatcher:
-    chain, runner, throttling, limits, rejections = made
+    limits: ConnectionLimits,
+    rejections: RejectionLog,
+) -> PeerWatch:
     scheduler, now_ms = loop.scheduler, loop.now_ms
-    slow_peers = SlowPeers(config, scheduler, now_ms)
+    slow_peers, old_clients = SlowPeers(config, scheduler, now_ms), None
     scheduler.on_due(slow_peers.due)
-    old_clients = None
     if home.names_old_clients:
         old_clients = OldClients(groups.coordinator, scheduler, loop.slices, now_ms)
         scheduler.on_due(old_clients.due)
-    return RequestDispatcher(
-        chain,
-        runner,
-        throttling,
-        pending=groups.pending,
-        limits=limits,
-        slow_peers=slow_peers,
-        rejections=rejections,
-        environment=groups.environment,
-        slices=loop.slices,
-        fire_due=home.fire_due,
-        old_clients=old_clients,
-        passes_on=home.passes_on,
-    )
+    return PeerWatch(limits=limits, slow_peers=slow_peers, rejections=rejections, old_clients=old_clients)

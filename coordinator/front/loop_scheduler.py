@@ -23,6 +23,7 @@ class LoopScheduler:
 
     def __init__(self, loop: asyncio.AbstractEventLoop, wheel: TimerWheel, now_ms: Callable[[], int]) -> None:
         self._loop = loop
+        self.call_soon: Callable[[Callable[[], None]], object] = loop.call_soon
         self._wheel = wheel
         self._now_ms = now_ms
         self._end_steps: list[Callable[[int], None]] = []
@@ -32,7 +33,8 @@ class LoopScheduler:
         self._is_requested = False
         self._timer: asyncio.TimerHandle | None = None
         self._timer_deadline_ms = -1
-        self._is_abandoned = False
+        self.is_abandoned = False
+        """Whether nothing is done any more."""
 
     def on_iteration_end(self, step: Callable[[int], None]) -> None:
         """Call `step(now_ms)` at the end of each requested iteration, in the order of registration."""
@@ -67,7 +69,7 @@ class LoopScheduler:
     def abandon(self) -> None:
         """Do nothing any more, not even what is requested already: the logs are closed, or about to be."""
         self.stop()
-        self._is_abandoned = True
+        self.is_abandoned = True
 
     def run_until(
         self, until_ms: int, set_time: Callable[[int], None], before_due: Callable[[int], None], timers_at_most: int
@@ -97,7 +99,7 @@ class LoopScheduler:
 
     def _end(self) -> None:
         self._is_requested = False
-        if self._is_abandoned:
+        if self.is_abandoned:
             return
         now_ms = self._now_ms()
         for step in self._end_steps:
@@ -106,12 +108,11 @@ class LoopScheduler:
             except Exception:
                 # The other steps, and the timer for the next wake-up, must not be lost.
                 logger.exception("unhandled exception in an end-of-iteration step; continuing with the next step")
-        self._set_timer(now_ms)
-
-    def _set_timer(self, now_ms: int) -> None:
         due_ms = self._wheel.next_deadline_ms()
-        if due_ms == self._timer_deadline_ms:
-            return
+        if due_ms != self._timer_deadline_ms:
+            self._set_timer(due_ms, now_ms)
+
+    def _set_timer(self, due_ms: int, now_ms: int) -> None:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
@@ -127,7 +128,7 @@ class LoopScheduler:
         data that others have sent meanwhile must be read first.
         """
         now_ms, due_ms = self._now_ms(), self._wheel.next_deadline_ms()
-        if 0 <= due_ms <= now_ms <= due_ms + STALL_MS and not self._is_abandoned:
+        if 0 <= due_ms <= now_ms <= due_ms + STALL_MS and not self.is_abandoned:
             self.request_iteration()
             self._fire(now_ms)
 

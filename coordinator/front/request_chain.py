@@ -68,6 +68,7 @@ class RequestChain:
         for api_key in self._table.routes:
             self._compose_route(api_key)
         self._sessions.leaves_heartbeats = self._throttling.times_requests or self._has_added
+        self._sessions.leaves_requests = self._throttling.is_active
 
     def compose_route(self, api_key: int) -> None:
         """Compose the route of one API again: a step was switched on or off for it alone."""

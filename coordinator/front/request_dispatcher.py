@@ -41,6 +41,24 @@ Serve = Callable[[Connection, bytes], None]
 """Handles one request (connection, frame)."""
 
 
+class RequestPath(msgspec.Struct, frozen=True, kw_only=True):
+    """What a request passes: its route, the limits of its client, and who runs its handler."""
+
+    chain: RequestChain
+    runner: RequestRunner
+    throttling: Throttling
+
+
+class PeerWatch(msgspec.Struct, frozen=True, kw_only=True):
+    """What is kept of the other ends of connections: who has too many, is slow, was rejected, or is too old."""
+
+    limits: ConnectionLimits
+    slow_peers: SlowPeers
+    rejections: RejectionLog
+    old_clients: OldClients | None = None
+    """Is told of versions that are not served; None: nobody looks whose they are."""
+
+
 class PassesOn(msgspec.Struct, frozen=True, kw_only=True):
     """What a node does that has connections to another server behind those of its clients."""
 
@@ -56,25 +74,20 @@ class RequestDispatcher:
 
     def __init__(
         self,
-        chain: RequestChain,
-        runner: RequestRunner,
-        throttling: Throttling,
+        path: RequestPath,
+        peers: PeerWatch,
         *,
         pending: PendingRequests,
-        limits: ConnectionLimits,
-        slow_peers: SlowPeers,
-        rejections: RejectionLog,
         environment: Environment,
         slices: Slices,
         fire_due: Callable[[], None],
-        old_clients: OldClients | None = None,
         passes_on: PassesOn | None = None,
     ) -> None:
         """`fire_due` lets the timers fire that are due, before a request is read.
 
-        `old_clients` is told of versions that are not served; None: nobody looks whose they are.
         Without `passes_on` all requests are answered here.
         """
+        chain, throttling = path.chain, path.throttling
         self._slices = slices
         self.fire_due = fire_due
         self._elements_max = environment.config[SOCKET_REQUEST_MAX_ELEMENTS]
@@ -83,12 +96,12 @@ class RequestDispatcher:
         self.route: Final = chain.route
         """API key → the route of an API, None if it is not served."""
         self.served: Final = chain.served
-        self._run = runner.run
+        self._run = path.runner.run
         self._pending = pending
-        self._limits = limits
-        self._slow_peers = slow_peers
-        self._rejections = rejections
-        self._old_clients = old_clients
+        self._limits = peers.limits
+        self._slow_peers = peers.slow_peers
+        self._rejections = peers.rejections
+        self._old_clients = peers.old_clients
         self._passes_on = passes_on
         self._throttling = throttling
         self.mute = throttling.mute

@@ -5,7 +5,7 @@ timers and sessions follow from decisions. These checks look at the result inste
 happens, and not later by a client or a restart. They raise and are no `assert` statements: `python -O` keeps them.
 """
 
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import fields, is_dataclass
 from typing import Any, cast
@@ -17,12 +17,14 @@ from coordinator.core.event import Event
 from coordinator.core.groups.group import Group
 from coordinator.core.groups.states import EMPTY, GroupState
 from coordinator.core.kinds.stored import StoredGroups, is_group_key, stores_group
+from coordinator.core.offsets.records import CommittedOffset
 from coordinator.core.stored import Stored
 from coordinator.core.stored_batch import StoredBatch
 from coordinator.groups.background_work import GroupWork
 from coordinator.groups.offsets_stream import GroupReplay
 from coordinator.groups.sessions import SessionTable
 from coordinator.groups.state_machine import GroupObserver, GroupStateMachine, OnApplied
+from coordinator.groups.steady_commits import SteadyCommit
 from coordinator.runtime.batch import QueuedOperation
 from coordinator.runtime.interfaces import Replay, Store
 from coordinator.runtime.key_timers import KeyTimers
@@ -102,6 +104,17 @@ class CheckedStateMachine(GroupStateMachine):
                 check_membership_kept(group_id, memberships[group_id], membership_of(self.groups.get(group_id)))
             check_answered(group_id, waiting[group_id], waiting_requests(self.groups.get(group_id)), decision)
             self._check_group(group_id)
+
+    def committed(
+        self,
+        commit: SteadyCommit,
+        offsets: Mapping[str, Mapping[int, CommittedOffset]],
+        stored: StoredBatch,
+        at_ms: int,
+    ) -> None:
+        super().committed(commit, offsets, stored, at_ms)
+        self._stored_groups.apply(stored)
+        self._check_group(commit.key)
 
     def apply_in_steps(self, key: str, decision: Decision, now_ms: int) -> Generator[int, None, None]:
         """In one step: what is checked are the states before the decision and after it."""

@@ -22,6 +22,7 @@ from coordinator.core.offsets.delete import GoneTopics
 from coordinator.core.operation import Operation
 from coordinator.core.partitioning import partition_for
 from coordinator.deadlines import deadline_after
+from coordinator.groups.audit_projection import AuditProjection
 from coordinator.groups.audit_schedule import AuditSchedule, WritesCheckpoints, audit_of
 from coordinator.groups.background_work import GroupWork, StartSteps
 from coordinator.groups.deleted_topics import DeletedTopics
@@ -38,7 +39,7 @@ from coordinator.groups.timer_keys import (
 )
 from coordinator.internal_topics import OFFSETS_TOPIC
 from coordinator.runtime.batch import ProjectionWrite, QueuedOperation
-from coordinator.runtime.coordinator_runtime import CoordinatorRuntime
+from coordinator.runtime.coordinator_runtime import OPERATIONS_AT_ONCE, CoordinatorRuntime
 from coordinator.runtime.key_timers import KeyTimers
 from coordinator.runtime.load_progress import LoadProgress
 from coordinator.runtime.shard import RequestDrain, Shard, ShardState
@@ -131,6 +132,21 @@ class GroupCoordinator(CoordinatorRuntime[GroupStateMachine]):
         shard = self.shards[partition_for(group_id, len(self.shards))]
         self._enqueue(shard, QueuedOperation(operation, group_id, prepared, context))
 
+    def drain_later(self, partition: int) -> None:
+        """Have a drain handle what was queued in this partition."""
+        self._mark_dirty(self.shards[partition])
+
+    def drain_steady(self, partitions: Iterable[int], now_ms: int) -> None:
+        """Handle steady requests that were queued in these partitions, unless others have to be handled anyway."""
+        left = OPERATIONS_AT_ONCE
+        for partition in partitions:
+            shard = self.shards[partition]
+            used = None if self._dirty or left <= 0 else shard.drain_steady(now_ms, left)
+            if used is None:
+                self._mark_dirty(shard)
+            else:
+                left -= used
+
     def enqueue_for_shard(self, operation: Operation, partition: int, request: Any, context: OperationContext) -> None:
         """Queue an operation over all groups of a partition."""
         self._enqueue(self.shards[partition], QueuedOperation(operation, None, request, context))
@@ -153,7 +169,9 @@ class GroupCoordinator(CoordinatorRuntime[GroupStateMachine]):
     def _drained(self, shard: Shard[GroupStateMachine], now_ms: int) -> None:
         if shard.local is not None and shard.local.held:
             self.audit.held(shard, now_ms)
-        writes_snapshots = audit_of(shard).is_checkpoint_due or self.audit.writing
+        audit = shard.projection
+        assert isinstance(audit, AuditProjection), audit
+        writes_snapshots = audit.is_checkpoint_due or self.audit.writing
         if (writes_snapshots or self._deleted_topics.partitions) and shard.is_idle:
             if shard.partition in self._deleted_topics.partitions:
                 self._deleted_topics.forgotten(shard.partition)

@@ -33,32 +33,33 @@ class OffsetsStream:
         """A batch for each of the stored; a transactional one has no sequence numbers, as on Kafka."""
         built: list[PrebuiltBatch] = []
         base_offset = self.log.log_end_offset
+        batch_records: Sequence[StoredRecord]
         for record in records:
-            batch = self._build(record, base_offset, at_ms)
-            built.append(batch)
-            base_offset = batch.last_offset + 1
+            is_marker, compression = False, self._compression
+            if isinstance(record, TransactionMarker):
+                is_marker = True
+                batch_records, compression = (
+                    [EndTxnMarker(record.committed, record.coordinator_epoch).as_record()[:2]],
+                    "none",
+                )
+            else:
+                batch_records = record.records
+            producer = record.producer
+            producer_id, producer_epoch = NO_PRODUCER if producer is None else producer
+            data = build_batch(
+                batch_records,
+                base_offset=base_offset,
+                timestamp_ms=at_ms,
+                compression=compression,
+                producer_id=producer_id,
+                producer_epoch=producer_epoch,
+                is_transactional=producer is not None,
+                is_control=is_marker,
+                partition_leader_epoch=self._leader_epoch,
+            )
+            base_offset += len(batch_records)
+            built.append(PrebuiltBatch(data, base_offset - 1))
         return built
-
-    def _build(self, stored: Stored, base_offset: int, at_ms: int) -> PrebuiltBatch:
-        records: Sequence[StoredRecord]
-        if isinstance(stored, TransactionMarker):
-            is_marker, records = True, [EndTxnMarker(stored.committed, stored.coordinator_epoch).as_record()[:2]]
-        else:
-            is_marker, records = False, stored.records
-        producer = stored.producer
-        producer_id, producer_epoch = NO_PRODUCER if producer is None else producer
-        batch = build_batch(
-            records,
-            base_offset=base_offset,
-            timestamp_ms=at_ms,
-            compression="none" if is_marker else self._compression,
-            producer_id=producer_id,
-            producer_epoch=producer_epoch,
-            is_transactional=producer is not None,
-            is_control=is_marker,
-            partition_leader_epoch=self._leader_epoch,
-        )
-        return PrebuiltBatch(batch, base_offset + len(records) - 1)
 
 
 class GroupReplay:

@@ -2,7 +2,7 @@ cimport cython
 from cpython.object cimport PyObject
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 
-from _wire.heartbeat_frames cimport ConsumerHeartbeatFields
+from _wire.heartbeat_frames cimport ConsumerHeartbeatFields, Span
 from coordinator.timers.wheel cimport TimerWheel
 
 
@@ -11,6 +11,8 @@ cdef class GroupSessions:
     cdef readonly int32_t generation_id
     cdef readonly bint open             # heartbeats of this generation change nothing but the deadline
     cdef bytes group_id
+    cdef str name                       # the group id as text
+    cdef int32_t partition              # where the group is; -1: nobody asked yet
     cdef dict sessions                    # member id → Session
     cdef uint64_t changes               # counts what closes the heartbeats of all members
 
@@ -19,9 +21,10 @@ cdef class GroupSessions:
 cdef class Session:
     cdef GroupSessions group
     cdef bytes member_id
+    cdef str name                       # the member id as text
     cdef bytes group_instance_id        # None for a dynamic member
     cdef bint may_heartbeat             # False: the member id is only pending
-    cdef bint awaits_client             # whether its group was loaded, and nothing came from the member since
+    cdef bint awaits_client             # a load, or a closed connection: nothing came from the member since
     cdef uint64_t hash
     cdef int64_t timeout_ms
     cdef readonly int64_t deadline_ms
@@ -49,6 +52,9 @@ cdef class SessionTable:
     cdef size_t mask
     cdef size_t used
     cdef public bint leaves_heartbeats  # to the core, all of them
+    cdef public bint leaves_requests    # all other requests, too
+    cdef public object commits          # the SteadyCommits that answer commits; None: the core answers all
+    cdef public object fetches          # the SteadyFetches that answer OffsetFetch; None: the core answers all
     cdef public bint asks_authorizer    # whether a heartbeat needs that its connection was authorized
     cdef readonly uint64_t authorizations   # counts what takes back the authorization of all members
     cdef uint64_t changes               # counts what closes the heartbeats with an epoch of all groups
@@ -73,6 +79,8 @@ cdef class SessionTable:
         return not self.asks_authorizer or (
             session.authorized_connection == connection and session.authorizations == self.authorizations
         )
+    cdef bint is_live(self, Session session, const Span *instance_id, int32_t generation_id, int64_t now_ms) noexcept
+    cdef bint has_steady_epoch(self, Session session, int32_t member_epoch, int64_t now_ms) noexcept
     cdef inline PyObject *probe(
         self, const uint8_t *group_id, Py_ssize_t group_id_size, const uint8_t *member_id, Py_ssize_t member_id_size
     ) noexcept

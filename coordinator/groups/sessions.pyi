@@ -1,3 +1,7 @@
+from collections.abc import Iterable
+
+from coordinator.groups.steady_commits import SteadyCommits
+from coordinator.groups.steady_fetches import SteadyFetches
 from coordinator.timers.wheel import TimerWheel
 
 class SessionTable:
@@ -5,6 +9,15 @@ class SessionTable:
 
     leaves_heartbeats: bool
     """Whether connections leave every heartbeat to the core, as if there were no session; at first they do not."""
+
+    leaves_requests: bool
+    """Whether connections leave every other request to the core, too; at first they do not."""
+
+    commits: SteadyCommits | None
+    """What answers commits of steady members; at first nothing does, so that all go to the core."""
+
+    fetches: SteadyFetches | None
+    """What answers OffsetFetch of quiet groups; at first nothing does, so that all go to the core."""
 
     asks_authorizer: bool
     """Whether a heartbeat needs that its connection was authorized, by `authorize`; at first it does not."""
@@ -27,12 +40,23 @@ class SessionTable:
         A session that is there begins again. With `may_heartbeat` false no heartbeat renews it: the session of a
         pending member id (KIP-394). `awaits_client`: until it is renewed, heartbeats are left to the core.
         """
-    def renew(self, group_id: str, member_id: str, timeout_ms: int, now_ms: int, is_answer: bool = False) -> None:
+    def renew(
+        self,
+        group_id: str,
+        member_id: str,
+        timeout_ms: int,
+        now_ms: int,
+        is_answer: bool = False,
+        tells_client: bool = True,
+    ) -> None:
         """Let the session end `timeout_ms` from now. KeyError when there is none.
 
-        `is_answer`: the member has sent nothing, but gets the answer to a request that waited.
+        `is_answer`: the member has sent nothing, but gets the answer to a request that waited. `tells_client`: the core
+        knows by which connection it comes.
         """
 
+    def await_clients(self, members: Iterable[tuple[str, str]]) -> None:
+        """Leave the next heartbeats of these members, by group and id, to the core: their connection is closed."""
     def is_due(self, group_id: str, member_id: str, now_ms: int) -> bool:
         """Asked when the wheel fired for this session: whether it ran out. If not, the wheel will ask again."""
     def is_over(self, group_id: str, member_id: str, now_ms: int) -> bool:

@@ -14,7 +14,7 @@ from cpython.object cimport PyObject
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 from libc.string cimport memcmp, memcpy
 
-from _wire.heartbeat_frames cimport CONSUMER_MEMBER_ID_BYTES_MAX, ConsumerHeartbeatFields
+from _wire.heartbeat_frames cimport CONSUMER_MEMBER_ID_BYTES_MAX, ConsumerHeartbeatFields, Span
 from coordinator.timers.wheel cimport TimerWheel
 
 from coordinator.groups.timer_keys import SessionKey
@@ -114,12 +114,13 @@ cdef class SessionTable:
         self.arm(session, group_id, member_id, now_ms)
 
     def renew(
-        self, str group_id not None, str member_id not None, int64_t timeout_ms, int64_t now_ms, bint is_answer=False
+        self, str group_id not None, str member_id not None, int64_t timeout_ms, int64_t now_ms, bint is_answer=False,
+        bint tells_client=True,
     ):
         """Let the session end `timeout_ms` from now, and leave the member's heartbeats with an epoch to the core.
 
-        `is_answer`: the member has not sent anything, but gets the answer to a request that waited. KeyError when there
-        is none.
+        `is_answer`: the member has not sent anything, but gets the answer to a request that waited. `tells_client`: the
+        core knows by which connection it comes. KeyError when there is none.
         """
         cdef Session session = self.find(group_id, member_id)
         if session is None:
@@ -128,10 +129,23 @@ cdef class SessionTable:
             session.heard_ms = heard_ms_of(session)
             session.unheard_deadline_ms = now_ms + timeout_ms
         session.steady_epoch = -1
-        session.awaits_client = False
+        if tells_client:
+            session.awaits_client = False
         session.timeout_ms = timeout_ms
         session.deadline_ms = now_ms + timeout_ms
         self.arm(session, group_id, member_id, now_ms)
+
+    def await_clients(self, members):
+        """Leave the next heartbeats of these members to the core: the connection by which they came is closed.
+
+        `members` are pairs of group and member id. The core learns by which connection they come from then on.
+        """
+        cdef Session session
+        for group_id, member_id in members:
+            session = self.find(group_id, member_id)
+            if session is not None:
+                session.awaits_client = True
+                session.steady_epoch = -1
 
     def is_due(self, str group_id not None, str member_id not None, int64_t now_ms):
         """Whether the session has expired, now that its timer fired. If not, its timer starts again."""
@@ -282,20 +296,16 @@ cdef class SessionTable:
         """
         cdef PyObject *found
         cdef Session session
+        cdef Span instance_id
         if self.leaves_heartbeats:
             return False
         found = self.probe(group_id, group_id_size, member_id, member_id_size)
         if found == NULL:
             return False
         session = <Session>found
-        if (
-            not session.may_heartbeat
-            or session.awaits_client
-            or not session.group.open
-            or session.group.generation_id != generation_id
-            or session.deadline_ms <= now_ms
-            or not is_instance(session, group_instance_id, group_instance_id_size)
-            or not self.is_authorized(session, connection)
+        instance_id.data, instance_id.size = group_instance_id, group_instance_id_size
+        if not self.is_live(session, &instance_id, generation_id, now_ms) or not self.is_authorized(
+            session, connection
         ):
             return False
         session.deadline_ms = now_ms + session.timeout_ms
@@ -317,12 +327,8 @@ cdef class SessionTable:
             return -1
         session = <Session>found
         if (
-            session.steady_epoch != fields.member_epoch
-            or session.steady_epoch < 0
-            or session.group_changes != session.group.changes
-            or session.all_changes != self.changes
+            not self.has_steady_epoch(session, fields.member_epoch, now_ms)
             or session.steady_until_ms <= now_ms
-            or session.deadline_ms <= now_ms
             or not is_instance(session, fields.instance_id.data, fields.instance_id.size)
             or not same_bytes(session.client_id, fields.client_id.data, fields.client_id.size)
             or not same_bytes(
@@ -334,6 +340,27 @@ cdef class SessionTable:
             return -1
         session.deadline_ms = now_ms + session.timeout_ms
         return session.heartbeat_interval_ms
+
+    cdef bint is_live(self, Session session, const Span *instance_id, int32_t generation_id, int64_t now_ms) noexcept:
+        """Whether a Heartbeat of this generation would renew the session and do nothing else."""
+        return (
+            session.may_heartbeat
+            and not session.awaits_client
+            and session.group.open
+            and session.group.generation_id == generation_id
+            and session.deadline_ms > now_ms
+            and is_instance(session, instance_id.data, instance_id.size)
+        )
+
+    cdef bint has_steady_epoch(self, Session session, int32_t member_epoch, int64_t now_ms) noexcept:
+        """Whether the member has this epoch, and nothing was closed since its heartbeats were opened."""
+        return (
+            session.steady_epoch == member_epoch
+            and member_epoch >= 0
+            and session.group_changes == session.group.changes
+            and session.all_changes == self.changes
+            and session.deadline_ms > now_ms
+        )
 
     cdef inline PyObject *probe(
         self, const uint8_t *group_id, Py_ssize_t group_id_size, const uint8_t *member_id, Py_ssize_t member_id_size
@@ -356,6 +383,8 @@ cdef class SessionTable:
         if group is None:
             group = GroupSessions.__new__(GroupSessions)
             group.group_id = group_id.encode()
+            group.name = group_id
+            group.partition = -1
             group.sessions = {}
             self.groups[group_id] = group
         return group
@@ -367,6 +396,7 @@ cdef class SessionTable:
             session = Session.__new__(Session)
             session.group = self._group(group_id)
             session.member_id = member_id.encode()
+            session.name = member_id
             session.group_instance_id = None if group_instance_id is None else group_instance_id.encode()
             session.heard_ms = UNHEARD
             self.insert(session)

@@ -12,13 +12,20 @@ from coordinator.core.groups.group import Group
 from coordinator.core.groups.states import STABLE, GroupState
 from coordinator.core.kinds.stored import StoredGroups, records_of
 from coordinator.core.kinds.table import KINDS, new_group
-from coordinator.core.offsets.events import OffsetsDeleted, TransactionalOffsetsCommitted, TransactionCompleted
+from coordinator.core.offsets.events import (
+    OffsetsCommitted,
+    OffsetsDeleted,
+    TransactionalOffsetsCommitted,
+    TransactionCompleted,
+)
 from coordinator.core.offsets.groups_in_transaction import GroupsInTransaction, producers_of
+from coordinator.core.offsets.records import CommittedOffset
 from coordinator.core.operation import Scope
 from coordinator.core.stored_batch import StoredBatch
 from coordinator.groups.background_work import GroupWork, StartedWork
 from coordinator.groups.offsets_stream import GroupReplay
 from coordinator.groups.sessions import SessionTable
+from coordinator.groups.steady_commits import SteadyCommit
 from coordinator.groups.transition_log import log_transition
 from coordinator.runtime.batch import QueuedOperation, RecordsTooLarge
 from coordinator.runtime.interfaces import Store
@@ -53,6 +60,11 @@ class GroupObserver(Protocol):
 
     def project(self, event: Event, group: Group[Any], state_before: GroupState, generation_before: int) -> None:
         """The event was just applied to the group."""
+
+    def project_commit(
+        self, group_id: str, member_id: str, offsets: Mapping[str, Mapping[int, CommittedOffset]], at_ms: int
+    ) -> None:
+        """As `project`, of an OffsetsCommitted with these fields that nobody has made."""
 
 
 OnApplied = Callable[[Sequence[Event], GroupState], None]
@@ -148,6 +160,24 @@ class GroupStateMachine:
             effect.apply(self, key, now_ms)
         if self._on_applied is not None and decision.events:
             self._on_applied(decision.events, after.state)
+
+    def committed(
+        self,
+        commit: SteadyCommit,
+        offsets: Mapping[str, Mapping[int, CommittedOffset]],
+        stored: StoredBatch,
+        at_ms: int,
+    ) -> None:
+        """A steady commit was applied to its group, as `apply` would have applied its OffsetsCommitted.
+
+        `offsets` are topic → partition → offset, and `stored` the records of them.
+        """
+        group_id, member_id = commit.key, commit.member_id
+        if self._observer is not None:
+            self._observer.project_commit(group_id, member_id, offsets, at_ms)
+        if self._on_applied is not None:
+            event = OffsetsCommitted(group_id=group_id, at_ms=at_ms, offsets=offsets, member_id=member_id)
+            self._on_applied((event,), self.groups[group_id].membership.state)
 
     def apply_in_steps(self, key: str, decision: Decision, now_ms: int) -> Generator[int, None, None]:
         events, effects = decision.events, decision.effects

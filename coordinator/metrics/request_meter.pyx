@@ -48,6 +48,11 @@ cdef class RequestMeter:
         self.answered(api_key, version, 0)
         self.apis[api_key].errors[1] += 1
 
+    cdef void without_errors(self, int api_key, int version, int64_t time_ns, int64_t codes) noexcept:
+        """Count a request whose answer had so many error codes, each of them NONE."""
+        self.answered(api_key, version, time_ns)
+        self.apis[api_key].errors[1] += codes
+
     cdef void answered(self, int api_key, int version, int64_t time_ns) noexcept:
         """Count a request whose answer took `time_ns`."""
         cdef ApiCounts *api

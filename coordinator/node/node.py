@@ -261,7 +261,7 @@ class Node:
         stopped = CoordinatorStopped(
             time_ms=0, node_id=self._config[NODE_ID], coordinator_epoch=self.groups.coordinator_epoch
         )
-        self.front.rejections.report()
+        self.front.peers.rejections.report()
         await asyncio.get_running_loop().run_in_executor(None, storage.cleaner.stop_thread)
         storage.cleaner.close()
         self.threads.compression.stop(wait=False)

@@ -104,6 +104,13 @@ class LocalStore(Store, Protocol):
     def write_held(self, now_ms: int) -> None:
         """Append what is held back. Raises StoreError."""
 
+    @property
+    def appends_at_once(self) -> bool:
+        """Whether `append_at_once` may be called: no record is held back, and an append is complete when written."""
+
+    def append_at_once(self, stored: Sequence[Stored], now_ms: int) -> StoreError | None:
+        """As `append` of records of the state alone, which has completed with the returned problem."""
+
     def drop_held(self) -> None:
         """Forget what is held back: what it is about is forgotten, too."""
 

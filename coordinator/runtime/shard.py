@@ -11,11 +11,11 @@ from typing import Any, Final, Generic, TypeAlias, TypeVar
 
 from _wire.errors import ErrorCode, MalformedMessage
 from coordinator.core.causes import Cause
-from coordinator.core.decision import NOTHING, Decision, OperationContext
+from coordinator.core.decision import NOTHING, Decision, OperationContext, Reply
 from coordinator.core.event import Event
 from coordinator.core.operation import Scope
 from coordinator.logger import logger
-from coordinator.runtime.batch import Batch, ProjectionWrite, QueuedOperation
+from coordinator.runtime.batch import Batch, ProjectionWrite, QueuedOperation, SteadyRequest
 from coordinator.runtime.deciding import Decided, decide, with_records
 from coordinator.runtime.failed_keys import FailedKeys
 from coordinator.runtime.interfaces import LocalStore, Responses, Store, StoreError
@@ -103,7 +103,9 @@ class Shard(Generic[Machine]):
         self._timers = timers
         self._responses = responses
         self._request_drain = request_drain
-        self._queue: deque[QueuedOperation | ProjectionWrite] = deque()
+        self._queue: deque[QueuedOperation | SteadyRequest | ProjectionWrite] = deque()
+        self.submit: Final[Callable[[QueuedOperation | SteadyRequest], None]] = self._queue.append
+        """Queues an operation."""
         self._load_cause: Cause | None = None
         """Why the next load happens, for the projection; None: for no failure."""
         self._load: WaitingSteps | None = None
@@ -133,9 +135,6 @@ class Shard(Generic[Machine]):
     def is_active(self) -> bool:
         return self.state is ShardState.ACTIVE
 
-    def submit(self, queued: QueuedOperation) -> None:
-        self._queue.append(queued)
-
     def submit_first(self, queued: QueuedOperation | ProjectionWrite) -> None:
         """Queue an operation before all that is queued already."""
         self._queue.appendleft(queued)
@@ -157,6 +156,20 @@ class Shard(Generic[Machine]):
     def is_idle(self) -> bool:
         """Whether all that was submitted is decided and stored."""
         return self.state is ShardState.ACTIVE and not self._queue and not self.is_in_flight
+
+    @property
+    def is_quiet(self) -> bool:
+        """Whether an operation that is queued now would be decided next, on what the state machine is now.
+
+        All that was submitted is decided, stored and answered, and no key has failed.
+        """
+        return (
+            self.state is ShardState.ACTIVE
+            and not self._queue
+            and not self._failed
+            and self._appended is None
+            and not self.is_in_flight
+        )
 
     # ---------------------------------------------------------------------------------------------------------- loading
 
@@ -261,6 +274,52 @@ class Shard(Generic[Machine]):
             self.write_held(now_ms)
         return used + APPEND_OPERATIONS if is_stored else used
 
+    def drain_steady(self, now_ms: int, operations_max: int) -> int | None:
+        """As `drain` and `release`, of the steady requests at the head of the queue; returns how many these were.
+
+        None if there may be more to do, or nothing could be done: `drain` has to go on with the shard.
+        """
+        queue, local = self._queue, self.local
+        if (
+            self.state is not ShardState.ACTIVE
+            or local is None
+            or not local.appends_at_once
+            or not self.has_files
+            or self._in_flight is not None
+            or self._appended is not None
+            or self._under_way is not None
+            or self._is_partial
+            or self._failed
+        ):
+            return None
+        batch = Batch(local.batch_bytes_max)
+        steady: list[SteadyRequest] = []
+        machine = self.machine
+        while queue and len(steady) < operations_max:
+            first = queue[0]
+            if isinstance(first, (QueuedOperation, ProjectionWrite)) or self._failed:
+                break
+            try:
+                if not first.handle(machine, batch, now_ms):
+                    break
+                steady.append(first)
+            except Exception:
+                self._steady_failed(first, now_ms)
+            queue.popleft()
+        # What clients send when they are answered has the next drain.
+        is_done = not queue and not self._failed
+        if batch.stored:
+            problem = local.append_at_once(batch.stored, now_ms)
+            if problem is not None:
+                self._append_failed(batch, problem)
+                return None
+            for answered in steady:
+                try:
+                    answered.send()
+                except Exception:
+                    logger.exception("unhandled exception while sending a response", partition=self.partition)
+        return len(steady) if is_done else None
+
     @property
     def _open_batch(self) -> Batch:
         """The batch of the operation under way; without one an empty batch."""
@@ -277,9 +336,19 @@ class Shard(Generic[Machine]):
         used = 0
         while self._queue and used < operations_max:
             queued = self._queue.popleft()
-            if isinstance(queued, ProjectionWrite):
-                queued.write(self.machine.states, now_ms)
-                continue
+            if not isinstance(queued, QueuedOperation):
+                if isinstance(queued, ProjectionWrite):
+                    queued.write(self.machine.states, now_ms)
+                    continue
+                try:
+                    is_handled = queued.key not in self._failed and queued.handle(self.machine, batch, now_ms)
+                except Exception:
+                    self._steady_failed(queued, now_ms)
+                    is_handled = True
+                if is_handled:
+                    used += 1
+                    continue
+                queued = queued.as_operation()
             used += 1 + self._handle(queued, now_ms, batch)
             if self._under_way is not None:
                 used += self._go_on(operations_max - used)
@@ -361,7 +430,10 @@ class Shard(Generic[Machine]):
         self.machine.stored()
         for reply in batch.replies:
             try:
-                self._responses.reply(reply.request_id, reply.response)
+                if isinstance(reply, Reply):
+                    self._responses.reply(reply.request_id, reply.response)
+                else:
+                    reply.send()
             except Exception:
                 logger.exception("unhandled exception while sending a response", partition=self.partition)
 
@@ -393,6 +465,13 @@ class Shard(Generic[Machine]):
         elif (decision.events and not decision.no_step_follows) or context.request_id is None:
             self._advance(key, context, batch)
         return decision.weight
+
+    def _steady_failed(self, request: SteadyRequest, now_ms: int) -> None:
+        """It broke an invariant of its key, in an `except`."""
+        self.failed_keys.fail(request.key, now_ms)
+        request_id = request.as_operation().context.request_id
+        assert request_id is not None, "somebody waits for each steady request"
+        self._responses.fail(request_id, ErrorCode.COORDINATOR_NOT_AVAILABLE)
 
     def _abandon(self, queued: QueuedOperation, now_ms: int) -> None:
         """The operation failed: a key that waits for what it was to bring waits for it no more."""
@@ -492,7 +571,9 @@ class Shard(Generic[Machine]):
                 self._fail(queued, REFUSALS[self.state])
         return refused
 
-    def _fail(self, queued: QueuedOperation, error: ErrorCode) -> None:
+    def _fail(self, queued: QueuedOperation | SteadyRequest, error: ErrorCode) -> None:
+        if not isinstance(queued, QueuedOperation):
+            queued = queued.as_operation()
         if queued.context.request_id is not None:
             self._responses.reply(queued.context.request_id, queued.error_response(error))
 
@@ -513,7 +594,8 @@ class Shard(Generic[Machine]):
         waiting = self._forget_state()
         for queued in batch.queued:
             self._fail(queued, error)
-        for request_id in (*waiting, *(reply.request_id for reply in batch.replies)):
+        replies = (reply.request_id for reply in batch.replies if isinstance(reply, Reply))
+        for request_id in (*waiting, *replies):
             self._responses.fail(request_id, error)
         self._refuse_all()
 

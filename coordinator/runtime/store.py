@@ -127,6 +127,13 @@ class LogStore:
         else:
             self._when_durable(completed)
 
+    @property
+    def appends_at_once(self) -> bool:
+        return self._when_durable is None and not self.held
+
+    def append_at_once(self, stored: Sequence[Stored], now_ms: int) -> StoreError | None:
+        return self._append((), stored, now_ms)
+
     def write_held(self, now_ms: int) -> None:
         held, self.held = self.held, []
         if held and (problem := self._append(held, (), now_ms)) is not None:
@@ -142,11 +149,19 @@ class LogStore:
         if self._meter is not None:
             self._meter.begin()
         try:
-            if projected:
-                assert self._projection is not None, projected
-                self._write(self._projection, projected, at_ms)
-            if stored:
-                self._write(self._state, stored, at_ms)
+            for stream, records in ((self._projection, projected), (self._state, stored)):
+                if not records:
+                    continue
+                assert stream is not None, records
+                self._writing = log = stream.log
+                batches = stream.build(records, at_ms)
+                # In one piece as far as it fits into a segment: a disk that fails leaves all of a piece or nothing.
+                if len(batches) == 1:
+                    log.append_prebuilt(batches, at_ms)
+                else:
+                    for piece in _pieces(batches, log.config.segment_bytes):
+                        log.append_prebuilt(piece, at_ms)
+                self._appended(log)
         except (LogAppendError, RecordListTooLarge) as error:
             problem = StoreError(str(error), is_logged=self._is_disk_failure(self._writing, error))
             if self._projection is not None:
@@ -154,17 +169,6 @@ class LogStore:
         if self._meter is not None:
             self._meter.end(len(projected), problem is not None)
         return problem
-
-    def _write(self, stream: Stream, records: Sequence[Any], at_ms: int) -> None:
-        """In one piece as far as it fits into a segment: a disk that fails leaves all of a piece or nothing."""
-        self._writing = log = stream.log
-        batches = stream.build(records, at_ms)
-        if len(batches) == 1:
-            log.append_prebuilt(batches, at_ms)
-        else:
-            for piece in _pieces(batches, log.config.segment_bytes):
-                log.append_prebuilt(piece, at_ms)
-        self._appended(log)
 
     def prepare(self) -> Steps[None]:
         """The log directories of a node are locked: nobody else appends to its logs."""

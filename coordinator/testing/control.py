@@ -55,11 +55,11 @@ class Control:
             groups=node.groups,
             scheduler=node.loop.scheduler,
             now_ms=node.loop.now_ms,
-            runner=node.front.runner,
+            runner=node.front.path.runner,
             connections=node.front.dispatcher.connections,
         )
-        self.faults = Faults(around, node.front.chain, faults_before)
-        node.front.chain.add(self._presence.step)
+        self.faults = Faults(around, node.front.path.chain, faults_before)
+        node.front.path.chain.add(self._presence.step)
         node.loop.scheduler.on_iteration_end(self._waiters.check)
 
     @property

@@ -31,6 +31,7 @@ class Consumers:
         self._partitions = partitions
         self._protocols = tuple(protocol.split(","))
         self._joined: set[str] = set()
+        self._shares: Mapping[str, list[int]] = {}
 
     def join(self, name: str, *, reason: str | None = None, topics: tuple[str, ...] = ("t",), **options: Any) -> None:
         """A new member, or a member that joins again. Its client id is `client_id` of the first join, else its name."""
@@ -38,7 +39,7 @@ class Consumers:
         self._client_ids.setdefault(name, options.pop("client_id", name))
         options = self._options.setdefault(name, options)
         version = 9 if reason else 5 if "instance_id" in options else 3
-        metadata = subscription(*topics)
+        metadata = subscription(*topics, owned=self._claims(name))
         member_id = self.ids.get(name, "")
         sent = self.sim.join(
             self._client_ids[name],
@@ -76,7 +77,14 @@ class Consumers:
         self._joined.clear()
         names = sorted(self.ids)
         shares = {name: list(range(index, self._partitions, len(names))) for index, name in enumerate(names)}
-        sync(self.sim, {self.ids[name]: {"t": share} for name, share in (plan or shares).items()})
+        self._shares = plan or shares
+        sync(self.sim, {self.ids[name]: {"t": share} for name, share in self._shares.items()})
+
+    def _claims(self, name: str) -> dict[str, list[int]] | None:
+        """What a member says that it owns, as those of cooperative assignors do (KIP-429)."""
+        if name not in self.ids or not all("cooperative" in protocol for protocol in self._protocols):
+            return None
+        return {"t": share} if (share := self._shares.get(name)) else None
 
     def group_of(self, first: str, *others: str) -> "Consumers":
         """A stable group of these members: generation 1 has the first one alone."""

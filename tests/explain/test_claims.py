@@ -27,6 +27,7 @@ PROSE: Final = re.compile(r"[a-z]+ [a-z]+", re.IGNORECASE)
 NO_PROSE: Final = (
     "group epoch",
     "consumer poll timeout has expired",
+    "rebalance failed due to",
     "the consumer is being closed",
     "the consumer unsubscribed from all topics",
     "need to re-join with the given member-id",

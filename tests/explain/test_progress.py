@@ -124,6 +124,13 @@ def test_an_owner_none_of_whose_partitions_move_is_looked_at_as_a_whole():
     assert finding.advice.startswith("look at what the consumer does")
 
 
+def test_an_owner_whose_partitions_stopped_one_after_the_other_does_not_go_on():
+    later = waiting(1, standing=Standing(SINCE_MS, False, SINCE_MS))
+    (finding,) = found(group(waiting(since_ms=SINCE_MS - 60_000), later))
+    assert "goes on" not in finding.headline
+    assert finding.headline.endswith("nothing else that their owner has to read moves either")
+
+
 def test_owners_that_differ_in_what_else_they_do_are_told_apart():
     stuck = waiting(2, member_id="other-id")
     first, second = found(group(waiting(), read_to_the_end(1, NOW_MS), stuck))

@@ -585,6 +585,6 @@ def test_a_request_that_is_denied_counts_for_the_quota_of_its_client():
 
 def test_nobody_is_asked_where_everything_is_allowed():
     with InProcessServer({}) as server:
-        steps = server.node.front.chain._steps
+        steps = server.node.front.path.chain._steps
         assert steps
         assert not any(isinstance(step, AuthorizationStep) for step in steps)

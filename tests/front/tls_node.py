@@ -47,7 +47,7 @@ class TlsNode:
 
     def closed_because(self) -> list[str]:
         """The reasons for which connections were closed."""
-        self.node.front.rejections.report()
+        self.node.front.peers.rejections.report()
         return [line["reason"] for line in self.lines.of("connection closed")]
 
     async def client(self, function: Callable[..., T], *arguments: Any) -> T:

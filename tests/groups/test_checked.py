@@ -161,6 +161,7 @@ def test_a_step_that_changes_the_group_while_it_is_decided_is_found(sim, monkeyp
 
 def test_encoding_that_changes_the_group_is_found(sim, monkeypatch):
     sim.stable_with("a")
+    sim.has_steady_commits = False
 
     def make(event: GroupRemoved, group: Group, events: object) -> list[Any]:
         group.membership.state_since_ms = 0

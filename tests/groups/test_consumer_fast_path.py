@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from _wire.errors import NONE
+from _wire.errors import NONE, ErrorCode
 from _wire.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatResponse
 from tests.core.consumer.delayed_work import DelayedWork
 from tests.core.consumer.world import World
@@ -232,6 +232,15 @@ def test_a_commit_closes_nothing():
     assert world.fast("a", 2) == 500
 
 
+def test_a_connection_that_closed_closes_the_heartbeats_of_its_members():
+    world = settled("ab")
+    world.sessions.await_clients([(GROUP_ID, "a")])
+    assert world.fast("a", world.epoch("a")) == -1
+    assert world.fast("b", world.epoch("b")) > 0
+    world.beat("a", world.epoch("a"))
+    assert world.fast("a", world.epoch("a")) > 0, "the core knows by which connection it comes"
+
+
 def test_all_are_left_to_the_core_while_requests_are_measured():
     world = settled()
     world.sessions.leaves_heartbeats = True
@@ -339,3 +348,39 @@ def test_nobody_notices_who_answers(settings: Mapping[str, str]):
         assert heard == play(seed, False, settings)[0], f"seed {seed}"
         by_sessions += answered
     assert by_sessions > 500
+
+
+# ---- commits of members that are steady so
+
+
+def test_a_commit_of_a_steady_member_takes_the_short_way():
+    world = settled()
+    epoch = world.epoch("a")
+    deadline_ms = world.sessions.deadline_ms(GROUP_ID, "a")
+    world.advance(100)
+    assert world.commit_offsets("a", epoch, {0: 5, 3: 6}) == {NONE}
+    assert world.steady_commits == 1
+    assert world.sessions.deadline_ms(GROUP_ID, "a") == deadline_ms, "heartbeats alone renew the session of a consumer"
+    committed = world.shard.machine.groups[GROUP_ID].offsets.by_topic["t"]
+    assert {index: offset.offset for index, offset in committed.items()} == {0: 5, 3: 6}
+
+
+@pytest.mark.parametrize(
+    ("epoch_off", "version", "error"), [(1, 9, "STALE_MEMBER_EPOCH"), (0, 8, "UNSUPPORTED_VERSION")]
+)
+def test_a_commit_of_another_epoch_or_of_an_old_version_is_left_to_the_core(epoch_off, version, error):
+    world = settled()
+    assert world.commit_offsets("a", world.epoch("a") + epoch_off, {0: 5}, version=version) == {ErrorCode[error]}
+    assert world.steady_commits == 0
+
+
+@pytest.mark.parametrize("closed_by", ["an event of the group", "a change of the metadata"])
+def test_a_commit_after_the_heartbeats_were_closed_is_left_to_the_core(closed_by):
+    world = settled(("a", "b"))
+    epoch = world.epoch("a")
+    if closed_by == "an event of the group":
+        world.beat("b", -1)
+    else:
+        world.topics_changed()
+    assert world.commit_offsets("a", epoch, {0: 5}) == {NONE}
+    assert world.steady_commits == 0

@@ -2,6 +2,9 @@
 
 import pytest
 
+from _wire.embedded import encode_versioned
+from _wire.messages.consumer_protocol_subscription import ConsumerProtocolSubscription
+from coordinator.audit import schema
 from coordinator.core.stored import Producer
 from coordinator.core.topic_partition import TopicPartition
 from coordinator.groups.deleted_topics import DeletedTopics
@@ -168,3 +171,20 @@ def test_a_load_that_is_tried_again_goes_by_the_topics_of_the_first():
     deleted.forgotten(3)
     deleted.load_begins([3])
     assert not deleted.gone_for(3).has("created since")
+
+
+def test_a_group_that_read_a_topic_is_told_of_its_end_though_nothing_was_committed():
+    sim = Simulation()
+    sim.make_stable([sim.join("a", metadata=encode_versioned(ConsumerProtocolSubscription(topics=["t", "u"]), 0))])
+    sim.delete_topic("other")
+    assert "offsets.deleted" not in sim.kinds()
+    sim.delete_topic("t")
+    (told,) = [each for each in sim.audited() if isinstance(each, schema.OffsetsDeleted)]
+    assert (told.cause, told.partitions) == ("topic_deleted", {"t": []})
+
+
+def test_a_group_without_members_is_not_told_of_topics_without_offsets():
+    sim = Simulation()
+    sim.commit(offset=5)
+    sim.delete_topic("u")
+    assert "offsets.deleted" not in sim.kinds()

@@ -308,3 +308,14 @@ def test_what_is_not_known_is_left_to_the_core(table):
     assert not table.end("g", "m")
     assert table.members("g") == []
     table.end_all("g")
+
+
+def test_the_next_heartbeat_after_a_connection_closed_is_for_the_core(table):
+    table.start("g", "m", None, 10_000, 10_000, True, 0)
+    table.set_group("g", 3, True)
+    table.await_clients({("g", "m"): None, ("g", "unknown"): None})
+    assert not table.answer_heartbeat("g", "m", None, 3, 1_000)
+    table.renew("g", "m", 10_000, 1_000, tells_client=False)
+    assert not table.answer_heartbeat("g", "m", None, 3, 2_000), "a commit does not tell by which connection it comes"
+    table.renew("g", "m", 10_000, 2_000)
+    assert table.answer_heartbeat("g", "m", None, 3, 3_000)

@@ -59,7 +59,7 @@ def test_no_request_takes_a_long_turn_or_breaks_the_server(seed):
     requests = RandomRequests(random, known, ELEMENTS_MAX)
     with InProcessServer(SETTINGS) as server:
         victim = Victim(server)
-        served = list(server.node.front.chain.served.values())
+        served = list(server.node.front.path.chain.served.values())
         peers: list[Peer] = []
         for _ in range(REQUESTS):
             api = random.choice(served)

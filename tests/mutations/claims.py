@@ -15,7 +15,7 @@ MUTANTS: Final = (
     Mutant(
         "a member that died around a restart was heard until its session ended",
         "Removal.stopped_ms",
-        "return self.at_ms - (self.session_timeout_ms or 0) if is_expired else self.at_ms",
+        "return max(self.at_ms - (self.session_timeout_ms or 0), min(self.last_sign_ms or 0, self.at_ms))",
         "return self.at_ms",
     ),
     Mutant(
@@ -125,14 +125,14 @@ MUTANTS: Final = (
     Mutant(
         "a member is muted for a part of its wait in a join phase",
         "Removal.is_muted",
-        "min(self.silent_ms, timeout_ms)",
-        "self.silent_ms",
+        "since_ms = self._due_since_ms",
+        "since_ms = self.last_heard_ms",
     ),
     Mutant(
         "a commit is no sign of life",
         "Removal.stopped_ms",
-        "min(self.last_sign_ms or self.last_heard_ms, self.at_ms)",
-        "min(self.last_heard_ms, self.at_ms)",
+        "min(lived_ms or self.last_sign_ms or self.last_heard_ms, self.at_ms)",
+        "min(lived_ms or self.last_heard_ms, self.at_ms)",
     ),
     Mutant(
         "a goodbye that was not read at once was sent when it was read",
@@ -209,7 +209,7 @@ MUTANTS: Final = (
     Mutant(
         "a JoinGroup that waited was sent when it was read",
         "_came_late",
-        "return LATE * (event.time_ms - event.last_heard_ms) > event.session_timeout_ms",
+        "return LATE * silent_ms > event.session_timeout_ms or silent_ms > LATE_MS",
         "return False",
     ),
     Mutant(
@@ -233,8 +233,8 @@ MUTANTS: Final = (
     Mutant(
         "a client on two hosts is two members",
         "rolling_restart",
-        "min(sum(min(number, facts.most_at_once[who]) for who, number in visits.items()), max(sizes, default=0))",
-        "sum(min(number, facts.most_at_once[who]) for who, number in visits.items())",
+        "min(sum(min(number, facts.most_at_once[who]) for who, number in restarted.items()), max(sizes, default=0))",
+        "sum(min(number, facts.most_at_once[who]) for who, number in restarted.items())",
     ),
     Mutant(
         "a member that joined after a start has its session from the start",
@@ -283,5 +283,89 @@ MUTANTS: Final = (
         "advice_claims",
         "return in_order[:ADVICE_MAX]",
         "return in_order",
+    ),
+    Mutant(
+        "what a member did by its own request is taken back with its removal",
+        "groups._loaded",
+        "and loaded.member.member_id not in went:",
+        ":",
+    ),
+    Mutant(
+        "a member that stood still had given up what another one was to have",
+        "members._rejoined",
+        "history.owners.still_had(event.member.member_id, event.time_ms)",
+        "pass",
+    ),
+    Mutant(
+        "a commit is nothing after a start",
+        "absences.unheard_since_start",
+        "has_committed=(removal.last_committed_ms or 0) > start_ms,",
+        "",
+    ),
+    Mutant(
+        "a member of a topic that is gone keeps its partitions",
+        "_apply_claims",
+        "if topic not in owners.gone_before",
+        "if True",
+    ),
+    Mutant(
+        "a topic that was deleted is the same one if it is there again",
+        "rebalances._rebalance_started",
+        "if before and now and topic in history.owners.gone and topic not in generation.recreated_topics",
+        "if False",
+    ),
+    Mutant(
+        "a rejected heartbeat is no sign of life",
+        "Removal.last_sign_ms",
+        "(self.last_heard_ms, self.last_committed_ms, self.rejected_ms)",
+        "(self.last_heard_ms, self.last_committed_ms)",
+    ),
+    Mutant(
+        "requests that were rejected in the end ended a session because they were refused",
+        "Removal.is_refused",
+        "and self.denied is not None and is_last",
+        "and self.denied is not None",
+    ),
+    Mutant(
+        "members that ask again held up the others",
+        "_note_join",
+        "if part.first_join_ms is None:",
+        "if False:",
+    ),
+    Mutant(
+        "a member has what it was assigned though its SyncGroup failed",
+        "members._rejoined",
+        "history.owners.never_had(event.member.member_id, part.gained, part.lost)",
+        "pass",
+    ),
+    Mutant(
+        "members that the coordinator did not hear in its pause were busy",
+        "_for_removal",
+        "case Cause.SYNC_TIMEOUT | Cause.REBALANCE_TIMEOUT if _stood_still(removal, context):",
+        "case Cause.SYNC_TIMEOUT | Cause.REBALANCE_TIMEOUT if False:",
+    ),
+    Mutant(
+        "an assignor knows what a process had before it was restarted",
+        "_for_moves",
+        "if generation.moved_needlessly and generation.moved_needlessly <= _lost_by_new_processes(generation):",
+        "if False:",
+    ),
+    Mutant(
+        "that a topic is gone is told of its offsets alone",
+        "forget_topics",
+        "if read:",
+        "if False:",
+    ),
+    Mutant(
+        "a heartbeat over another connection tells nothing of it",
+        "client_seen",
+        "or member.client_connection is connection:",
+        "or member.client_connection is not None:",
+    ),
+    Mutant(
+        "a session goes on without the core when the connection of its member is closed",
+        "SessionTable.await_clients",
+        "session.awaits_client = True",
+        "pass",
     ),
 )

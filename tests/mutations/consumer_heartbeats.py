@@ -79,8 +79,8 @@ MUTANTS: Final = (
     ),
     Mutant(
         "the heartbeats of an ended session are answered",
-        "SessionTable.consumer_heartbeat",
-        "or session.deadline_ms <= now_ms",
+        "SessionTable.has_steady_epoch",
+        "and session.deadline_ms > now_ms",
         "",
     ),
     Mutant(

@@ -20,8 +20,8 @@ MUTANTS: Final = (
     Mutant(
         "members that offer an eager assignor too are said to keep what they own",
         "members._keeps_what_it_owns",
-        "[stable.protocol_name, *member.protocols]",
-        "[stable.protocol_name]",
+        "[] if stable.is_epoch else [stable.protocol_name]), *member.protocols]",
+        "[] if stable.is_epoch else [stable.protocol_name])]",
     ),
     Mutant(
         "a client that gave up in a pause of the coordinator is blamed",
@@ -68,8 +68,8 @@ MUTANTS: Final = (
     Mutant(
         "a member that joins an eager rebalance goes on consuming",
         "members._rejoined",
-        "if history.group_type not in OF_EPOCHS and not _keeps_what_it_owns(history, known):",
-        "if False:",
+        "elif history.group_type not in OF_EPOCHS:",
+        "elif False:",
     ),
     Mutant(
         "an absence begins with the last rebalance",

@@ -116,8 +116,8 @@ EVENT_MUTANTS: Final = (
     Mutant(
         "a member that joins over another connection is told by its first one",
         "MemberRejoined.apply",
-        "member.client_connection = self.client_connection\nclassic.update_protocols",
-        "classic.update_protocols",
+        "member.client_connection = self.client_connection\nif",
+        "if",
     ),
     Mutant(
         "a connection that closed before the member was last heard is told of",

@@ -212,8 +212,8 @@ MEMBER_MUTANTS: Final = (
     Mutant(
         "Heartbeat of an older generation is accepted",
         "heartbeat",
-        "if error is NONE and request.generation_id != classic.generation_id:",
-        "if error is NONE and request.generation_id > classic.generation_id:",
+        "if request.generation_id != classic.generation_id:",
+        "if request.generation_id > classic.generation_id:",
     ),
     Mutant(
         "Heartbeat in PreparingRebalance does not renew the session",

@@ -65,19 +65,19 @@ BATCH_MUTANTS: Final = (
     Mutant(
         "a batch as large as the log takes is rejected",
         "Batch.check",
-        "if batch.size_bytes > self.bytes_max:",
-        "if batch.size_bytes >= self.bytes_max:",
+        "if each.size_bytes > self.bytes_max:",
+        "if each.size_bytes >= self.bytes_max:",
     ),
     Mutant(
         "what follows a marker is stored before it",
         "Batch.store_marker",
-        "self.stored.append(marker)\nself._last = None",
+        "self.stored.append(marker)\nself.last = None",
         "self.stored.append(marker)",
     ),
     Mutant(
         "decisions share no batch",
-        "Batch.store",
-        "if self._last is None or not self._last.extend_if_fits(batch, self.bytes_max):",
+        "Batch.store_one",
+        "if self.last is None or not self.last.extend_if_fits(decided, self.bytes_max):",
         "if True:",
     ),
 )
@@ -200,13 +200,13 @@ SHARD_MUTANTS: Final = (
     Mutant(
         "requests that wait are not answered when a batch fails",
         "Shard._fail_all",
-        "for request_id in (*waiting, *(reply.request_id for reply in batch.replies)):",
-        "for request_id in (reply.request_id for reply in batch.replies):",
+        "for request_id in (*waiting, *replies):",
+        "for request_id in replies:",
     ),
     Mutant(
         "requests that a failed batch would have answered are not answered",
         "Shard._fail_all",
-        "for request_id in (*waiting, *(reply.request_id for reply in batch.replies)):",
+        "for request_id in (*waiting, *replies):",
         "for request_id in waiting:",
     ),
     Mutant(

@@ -126,22 +126,14 @@ STORE_MUTANTS: Final = (
     Mutant(
         "records are appended before the audit",
         "LogStore._append",
-        "if projected:\n"
-        "    assert self._projection is not None, projected\n"
-        "    self._write(self._projection, projected, at_ms)\n"
-        "if stored:\n"
-        "    self._write(self._state, stored, at_ms)",
-        "if stored:\n"
-        "    self._write(self._state, stored, at_ms)\n"
-        "if projected:\n"
-        "    assert self._projection is not None, projected\n"
-        "    self._write(self._projection, projected, at_ms)",
+        "((self._projection, projected), (self._state, stored))",
+        "((self._state, stored), (self._projection, projected))",
     ),
     Mutant(
         "the record batches of one drain are written one by one",
         "LogStore._append",
-        "self._write(self._state, stored, at_ms)",
-        "for each in stored:\n    self._write(self._state, [each], at_ms)",
+        "_pieces(batches, log.config.segment_bytes)",
+        "[[each] for each in batches]",
     ),
     Mutant(
         "the offsets of a transaction count when they are read",

@@ -50,7 +50,7 @@ class Call:
         self.response: Any = None
         """None until it comes; LOST when it will not."""
         self.on_close: Callable[[], None] | None = None
-        route = server.node.front.chain.route(ask.message.API_KEY)
+        route = server.node.front.path.chain.route(ask.message.API_KEY)
         assert route is not None, ask.message
         self.context = RequestContext(
             None,
@@ -65,7 +65,7 @@ class Call:
             ask.message,
             0,
         )
-        server.node.front.runner.run(route.handler, ask.message, self.context)
+        server.node.front.path.runner.run(route.handler, ask.message, self.context)
 
     def send_response(self, response: Any) -> None:
         if self.response is LOST:

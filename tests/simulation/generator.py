@@ -82,7 +82,10 @@ STEPS: Final = 120
 def history_of(seed: int, steps: int = STEPS) -> History:
     """The history that a seed stands for."""
     random = Random(seed)
-    setup = _setup(random)
+    of_commits = Random(f"commits of {seed}")  # of its own: the steps do not depend on it
+    setup = _setup(random)._replace(
+        has_steady_commits=of_commits.random() < 0.8, drains_steady=of_commits.random() < 0.7
+    )
     chooser = HistoryGenerator(random, len(setup.clients))
     return History(setup, tuple(chooser.step() for _ in range(steps)))
 

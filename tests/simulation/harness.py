@@ -31,6 +31,12 @@ class Harness(MemberSteps, OffsetSteps, RecordSteps, ServerSteps):
         if not self.server.is_batching:
             invariants.check(self)
 
+    def everybody(self, client: Client, value: int) -> None:
+        """As `MemberSteps.everybody`; after a fifth of them all commit what they own."""
+        super().everybody(client, value)
+        if value % 5 == 0:
+            self.commit_all(value // 5)
+
     @contextmanager
     def _surviving_death(self) -> Iterator[None]:
         try:

@@ -28,6 +28,10 @@ class Setup(NamedTuple):
     roll_ms: int = 7 * 24 * 3_600_000
     """`log.roll.ms`: with little of it there are many segments, and snapshots of producers."""
     fast_path: bool = True
+    has_steady_commits: bool = True
+    """Whether commits come as frames, so that those of steady members take the short way."""
+    drains_steady: bool = True
+    """Whether they are drained by themselves, if nothing else waits; else with all other requests."""
     lingers: bool = False
     """Whether audit records wait for others (`group.audit.linger.ms`)."""
     turns: int = 0

@@ -18,6 +18,8 @@ from coordinator.core.event import Event
 from coordinator.core.groups.event import GroupEvent
 from coordinator.core.groups.group import Group
 from coordinator.core.groups.states import GroupState
+from coordinator.core.offsets.events import OffsetsCommitted as CommitEvent
+from coordinator.core.offsets.records import CommittedOffset
 from coordinator.core.stored import Stored
 from coordinator.groups.audit_checkpoints import AuditCheckpoints
 from coordinator.groups.audit_projection import AuditProjection
@@ -120,6 +122,14 @@ class InstrumentedAudit(AuditProjection):
         elif state is not None and state.seq:
             self._twins.shows(event.key, state.seq, decoded(described(members)))
         self._twins.break_invariant(event.key)
+
+    def project_commit(
+        self, group_id: str, member_id: str, offsets: Mapping[str, Mapping[int, CommittedOffset]], at_ms: int
+    ) -> None:
+        self._twins.happened(CommitEvent(group_id=group_id, at_ms=at_ms, offsets=offsets, member_id=member_id))
+        super().project_commit(group_id, member_id, offsets, at_ms)
+        self._twins.seen["steady commit"] += 1
+        self._twins.break_invariant(group_id)
 
     def discard(self, group_id: str, count: int) -> None:
         self._twins.discarded(group_id)

@@ -19,6 +19,8 @@ from tests.simulation.world_server import RECORD_BATCH_BYTES_MAX
 COMMIT_VERSION: Final = 8
 MEMBER_EPOCH_VERSION: Final = 9
 RETENTION_VERSION: Final = 4
+OLDEST_COMMIT_VERSION: Final = 1
+INSTANCE_ID_VERSION: Final = 7
 STABLE_VERSION: Final = 8
 TOO_MANY_PARTITIONS: Final = RECORD_BATCH_BYTES_MAX // 20
 
@@ -49,6 +51,21 @@ class OffsetSteps(RecordTraffic):
             ]
         version = COMMIT_VERSION if client.modern is None else MEMBER_EPOCH_VERSION
         self.send(client, "OffsetCommit", message, RETENTION_VERSION if value == 4 else version)
+
+    def commit_all(self, value: int) -> None:
+        """Every client commits what it owns, as members do again and again while nothing else happens.
+
+        In some version that says what it has to: those of members with an epoch or an instance id are newer.
+        """
+        for client in self.clients:
+            client.read_answers()
+            if client.under_way or client.group_id == TRANSFERS:
+                continue
+            oldest = OLDEST_COMMIT_VERSION if client.instance_id is None else INSTANCE_ID_VERSION
+            if client.modern is not None:
+                oldest = MEMBER_EPOCH_VERSION
+            message = self._commit_message(client)
+            self.send(client, "OffsetCommit", message, max(oldest, value % MEMBER_EPOCH_VERSION + 1))
 
     def _commit_message(self, client: Client) -> OffsetCommitRequest:
         """One that a member may send, of two of its partitions at most."""

@@ -9,6 +9,7 @@ from typing import Any, Final, Self
 
 from _wire.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest, ConsumerGroupHeartbeatResponse
 from _wire.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
+from _wire.messages.offset_commit import OffsetCommitRequest
 from coordinator.audit.schema import CoordinatorPaused
 from coordinator.audit.schema import Record as AuditRecord
 from coordinator.config.settings import Config
@@ -44,6 +45,7 @@ from coordinator.timers.clock import VirtualClock
 from coordinator.timers.wheel import TimerWheel
 from coordinator.wall_time import WallTime
 from tests.model.memory_files import MemoryFileSystem
+from tests.simulation.steady import CalledSoon, CommitInFrame, add_steady_commits
 
 START_MS: Final = 1_700_000_000_000
 DATA: Final = Path("/data")
@@ -129,18 +131,27 @@ class SliceClock:
 class SimulatedServer:
     """A coordinator of `partitions` shards. `start` again is kill -9 and a new start on the same disk."""
 
+    waiting_class = CommitInFrame
+    """Who waits for the answer to a commit that comes as a frame."""
+    drains_steady = False
+    """Whether steady commits are drained by themselves (`drain`), not with all that waits."""
+
     def __init__(
         self,
         config: Config,
         *,
         partitions: int = 1,
         fast_path: bool = True,
+        has_steady_commits: bool = True,
         log_config: LogConfig | None = None,
         steps_per_slice: int = 2_000,
     ) -> None:
         self.config = config
         self.partitions = partitions
         self.fast_path = fast_path
+        self.has_steady_commits = has_steady_commits
+        self.steady_commits = 0
+        """How many commits were read as those of steady members."""
         self.log_config = log_config or LogConfig()
         self.clock = VirtualClock(START_MS)
         self.wall_ahead_ms = 0
@@ -186,6 +197,8 @@ class SimulatedServer:
             request_iteration=lambda: None,
             seconds=self.slice_clock,
         )
+        self.scheduler = CalledSoon()
+        add_steady_commits(self, self.scheduler if self.drains_steady else None)
         self.coordinator.load(range(self.partitions))
         while any(shard.state is ShardState.LOADING for shard in self.coordinator.shards):
             self.coordinator.drain(self.now_ms)
@@ -315,7 +328,7 @@ class SimulatedServer:
         self.turns += 1
         for key in self.wheel.advance(self.now_ms):
             self.coordinator.due(key, self.now_ms)
-        self.coordinator.drain(self.now_ms)
+        self.drain()
 
     # ---- requests
 
@@ -336,6 +349,9 @@ class SimulatedServer:
             partition = self.coordinator.partition_of(group_id)
             self.coordinator.enqueue_for_shard(operation, partition, request, context)
         else:
+            if operation is operations.OFFSET_COMMIT and self._is_steady(request, context):
+                self._drain_unless_batching()
+                return request_id
             prepared = request if operation.prepare is None else operation.prepare(request, context)
             if isinstance(prepared, GeneratorType):
                 prepared = at_once(prepared)
@@ -350,6 +366,18 @@ class SimulatedServer:
         self._drain_unless_batching()
         return request_id
 
+    def _is_steady(self, request: OffsetCommitRequest, context: OperationContext) -> bool:
+        """Queue a commit as a connection does it, if its member is steady."""
+        if not self.has_steady_commits:
+            return False
+        assert context.request_id is not None
+        waiting = self.waiting_class(request, context, partial(self.pending.reply, context.request_id))
+        commits = self.sessions.commits
+        assert commits is not None
+        is_steady = commits.read(waiting.frame, waiting, self.now_ms) is not None
+        self.steady_commits += is_steady
+        return is_steady
+
     def queue_events(self, group_id: str, events_of: Callable[[str, int], Sequence[Event]]) -> None:
         """Let the events that `events_of(group_id, now_ms)` makes happen to a group at the next drain."""
 
@@ -362,12 +390,14 @@ class SimulatedServer:
     def delete_topic(self, topic: str) -> None:
         """Handled at once unless `is_batching`, otherwise after the requests of the batch."""
         self.topics.missing.add(topic)
+        self.sessions.close_all_heartbeats()
         self.coordinator.topics_deleted([topic])
         self._drain_unless_batching()
 
     def create_topic(self, topic: str) -> None:
         """Create a topic again that was deleted."""
         self.topics.missing.remove(topic)
+        self.sessions.close_all_heartbeats()
 
     def submit_heartbeat(
         self, request: HeartbeatRequest, waiting: Waiting, name: str, connection: ClientConnection | None = None
@@ -415,7 +445,12 @@ class SimulatedServer:
 
     def _drain_unless_batching(self) -> None:
         if not self.is_batching:
-            self.coordinator.drain(self.now_ms)
+            self.drain()
+
+    def drain(self) -> None:
+        """The end of an iteration."""
+        self.scheduler.run()
+        self.coordinator.drain(self.now_ms)
 
     def replay_audit(self, partition: int = 0) -> Iterator[AuditRecord]:
         """The audit topic, from its beginning."""

@@ -304,6 +304,7 @@ class Simulation(SimulatedServer):
         connection = self.group.members[member_id].client_connection
         assert connection is not None
         connection.close(self.now_ms)
+        self.sessions.await_clients(connection.members)
 
     @contextmanager
     def one_turn(self) -> Iterator[None]:

@@ -20,7 +20,7 @@ from coordinator.core.offsets import events as offset_events
 from coordinator.core.offsets.events import DeletionCause
 from tests.examples import examples
 from tests.simulation.extremes import EXTREMES
-from tests.simulation.generator import HEALING, history_of
+from tests.simulation.generator import BREAKING, HEALING, history_of
 from tests.simulation.history import ClientSetup, History, Setup, Step, as_code
 from tests.simulation.playing import play
 from tests.simulation.shrinking import fewest, shrink, simplest, where_it_fails
@@ -179,6 +179,38 @@ def test_heartbeats_answered_from_the_session_table_change_nothing(seed):
     for with_fast_path, without in zip(fast.server.twins, slow.server.twins, strict=True):
         assert with_fast_path.audited == without.audited
         assert with_fast_path.stored == without.stored
+
+
+@pytest.mark.parametrize("seed", range(examples(60)))
+def test_commits_that_take_the_short_way_change_nothing(seed):
+    """A history has the same responses, events and records whether steady commits are decided by the core or not."""
+    history = history_of(seed)
+    setup = history.setup._replace(drains_steady=False)
+    short, long = (play(History(setup._replace(has_steady_commits=which), history.steps)) for which in (True, False))
+    assert long.seen["steady commit"] == 0
+    assert repr(short.answers) == repr(long.answers)
+    for with_short_way, without in zip(short.server.twins, long.server.twins, strict=True):
+        assert with_short_way.audited == without.audited
+        assert with_short_way.stored == without.stored
+
+
+@pytest.mark.parametrize("seed", range(examples(60)))
+def test_commits_that_are_drained_by_themselves_change_nothing(seed):
+    history = history_of(seed)
+    # They may be appended before other requests of their iteration: one of the two appends may fail alone.
+    steps = tuple(step for step in history.steps if step.kind not in ("batch", "lose_power", *BREAKING))
+    apart, together = (
+        play(History(history.setup._replace(has_steady_commits=True, drains_steady=which), steps))
+        for which in (True, False)
+    )
+    assert repr(apart.answers) == repr(together.answers)
+    for one, other in zip(apart.server.twins, together.server.twins, strict=True):
+        assert one.audited == other.audited
+        assert one.stored == other.stored
+
+
+def test_many_commits_take_the_short_way(seen):
+    assert seen["steady commit"] > 100
 
 
 # ---- the search detects defects

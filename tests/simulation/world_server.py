@@ -35,6 +35,7 @@ from tests.simulation.instrumented import InstrumentedAudit, InstrumentedStore, 
 from tests.simulation.node import SimulatedNode
 from tests.simulation.observed import ObservedCoordinator, ObservedRequests, Observer
 from tests.simulation.server import AUDIT, DATA, OFFSETS, SimulatedServer
+from tests.simulation.steady import add_steady_commits
 from tests.simulation.twins import ShardTwins
 from tests.simulation.virtual_loop import VirtualLoop
 
@@ -90,7 +91,13 @@ class WorldServer(SimulatedServer):
         self.twins = [ShardTwins(partition, seen, lambda: self.wall.step_ms) for partition in range(setup.partitions)]
         self.setup = setup
         self._observe_commit, self._observe_marker = observe_commit, observe_marker
-        super().__init__(config_of(setup), partitions=setup.partitions, fast_path=setup.fast_path, steps_per_slice=10)
+        super().__init__(
+            config_of(setup),
+            partitions=setup.partitions,
+            fast_path=setup.fast_path,
+            has_steady_commits=setup.has_steady_commits,
+            steps_per_slice=10,
+        )
 
     # ---- start and stop
 
@@ -113,6 +120,7 @@ class WorldServer(SimulatedServer):
         self.wheel, self.wall, self.pauses = self.node.loop.wheel, self.node.loop.wall, groups.pauses
         self.pending, self.sessions, self.coordinator = groups.pending, groups.sessions, groups.coordinator
         self.timers = self.coordinator.timers
+        add_steady_commits(self, self.node.loop.scheduler if self.setup.drains_steady else None)
         self.logs = {
             (topic, partition): storage.partitions.get(topic, partition)
             for partition in range(self.partitions)

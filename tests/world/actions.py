@@ -212,6 +212,38 @@ class Actions(World):
         if value:
             self._later(value, lambda: self._when_served(lambda: self.topics.create("t", count)))
 
+    # ---- records
+
+    def open_transaction(self, consumer: Consumer, value: int) -> None:
+        """A producer writes to a partition of `t` in a transaction, which ends after `value` ms; 0: never."""
+        count = self.topics.partition_count("t")
+        if not count:
+            return
+        begun = self.topics.begin_transaction("t", consumer.number % count)
+
+        def end() -> None:
+            begun.ended_ms = self.now_ms
+
+        if value:
+            self._later(value, end)
+
+    def stick(self, consumer: Consumer, value: int) -> None:
+        """Nobody can process the next record of a partition of `t` for `value` ms; 0: for ever."""
+        count = self.topics.partition_count("t")
+        if not count:
+            return
+        partition = self.topics.partition("t", consumer.number % count)
+        end = self.topics.log_end_offset("t", partition[2])
+        if end is None or partition in self.truth.stuck:
+            return
+        self.truth.stuck[partition] = end, self.now_ms
+
+        def let_go() -> None:
+            del self.truth.stuck[partition]
+
+        if value:
+            self._later(value, let_go)
+
     # ---- administrators
 
     def _administer(self, what: str, api: str, message: Any, version: int, member_ids: tuple[str, ...] = ()) -> None:

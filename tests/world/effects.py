@@ -71,6 +71,8 @@ def longer_session_keeps_place(history: History, member: Membership, timeout_ms:
     ends = [
         membership.until_ms for membership in truth.memberships if process is not None and membership.process is process
     ]
+    if any(act.what == "remove" and act.at_ms >= member.until_ms for act in truth.acts):
+        return True  # an administrator removes it, perhaps before it is back
     return process is None or any(
         membership.from_ms in ends
         and membership.process is not None
@@ -112,10 +114,16 @@ def static_membership_helps(history: History, left: Membership) -> bool:
         and membership.process.consumer != consumer
         and gone_ms in (membership.from_ms, membership.until_ms)
     ]
-    if others:
+    if others or _is_disturbed(truth, gone_ms):
         return True  # the group may rebalance for them
     began = [state.at_ms for state in truth.states if state.state in BEGUN and state.at_ms == gone_ms]
     return is_replaced and not began
+
+
+def _is_disturbed(truth: Truth, at_ms: int) -> bool:
+    """Whether the group was not stable just before a time, for whatever reason."""
+    before = [state for state in truth.states if state.at_ms < at_ms]
+    return bool(before) and before[-1].state != "Stable"
 
 
 def with_assignor(history: History, assignor: str) -> Truth:

@@ -47,6 +47,10 @@ COMES_AGAIN: Final = frozenset({"kill", "lose_host", "close"})
 LASTING: Final = frozenset(
     {"suspend", "starve", "block", "cut", "proxy", "proxy_all", "refuse", "mute", "delete_topic", "pause_coordinator"}
 )
+OFFSETS_APART: Final = 25
+"""Each so manieth history is about offsets that stand still, which takes minutes."""
+OFFSETS_UNTIL_MS: Final = 280_000
+OFFSET_ACTIONS: Final = ("open_transaction", "stick")
 AWAY_MS: Final = (300, 6_000)
 FIRST_MS: Final = 9_000
 """When the first of it happens: most groups are stable by then."""
@@ -75,8 +79,23 @@ def history_of(seed: int) -> History:
     setup = _setup(random, profile, seed)
     until_ms = random.choice((40_000, 60_000, 60_000, 90_000))
     actions = sorted(_actions(random, len(setup.consumers), until_ms))
+    if seed % OFFSETS_APART == 0:
+        return _about_offsets(setup, actions, seed)
     reported_ms = tuple(sorted(random.randrange(FIRST_MS, until_ms) for _ in range(3)))
     return History(setup, tuple(actions), until_ms, reported_ms)
+
+
+def _about_offsets(setup: Setup, actions: list[Action], seed: int) -> History:
+    """A longer history, in which partitions stand still, and transactions stay open."""
+    random = Random(f"offsets {seed}")
+    isolated = random.random() < 0.7
+    consumers = tuple(consumer._replace(read_committed=isolated) for consumer in setup.consumers)
+    for _ in range(random.choice((1, 2, 3))):
+        kind, at_ms = random.choice(OFFSET_ACTIONS), random.randrange(FIRST_MS, 80_000)
+        value = random.choice((0, 0, random.randrange(*LONG), random.randrange(100_000, 180_000)))
+        actions.append(Action(at_ms, kind, random.randrange(len(consumers)), value))
+    reported_ms = tuple(sorted(random.randrange(90_000, OFFSETS_UNTIL_MS) for _ in range(4)))
+    return History(setup._replace(consumers=consumers), tuple(sorted(actions)), OFFSETS_UNTIL_MS, reported_ms)
 
 
 def _setup(random: Random, profile: Profile, seed: int) -> Setup:

@@ -20,6 +20,8 @@ class ConsumerSetup(NamedTuple):
     heartbeat_ms: int = 3_000
     """`heartbeat.interval.ms`, in the classic protocol."""
     max_poll_interval_ms: int = 30_000
+    read_committed: bool = False
+    """`isolation.level`: it waits for the end of transactions."""
     starts: bool = True
     """Whether it runs from the beginning; else an action starts it."""
 
@@ -74,7 +76,7 @@ def as_code(history: History) -> str:
     actions = "".join(f"        Action({', '.join(_shortest(action))}),\n" for action in history.actions)
     return (
         f"History(\n    Setup(\n        (\n{consumers}        ),\n{tail}    ),\n    (\n{actions}    ),\n"
-        f"    until_ms={history.until_ms},\n    told_ms={history.reported_ms!r},\n)"
+        f"    until_ms={history.until_ms},\n    reported_ms={history.reported_ms!r},\n)"
     )
 
 

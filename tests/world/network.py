@@ -100,6 +100,7 @@ class Network:
     def _seen_closed(self, process: "Process", connection: ClientConnection) -> None:
         """With a connection goes what was not read from it."""
         connection.close(self._world.now_ms)
+        self._world.server.sessions.await_clients(connection.members)
         process.unread = [each for each in process.unread if each.connection is not connection]
         if connection is process.muted:
             process.no_more_muted()

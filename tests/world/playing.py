@@ -10,9 +10,10 @@ from tests.simulation.reproducible import reproducible
 from tests.world.actions import Actions
 from tests.world.history import GROUP_ID, History
 from tests.world.truth import Truth
+from tests.world.world import World
 
-Tell = Callable[[GroupHistory, int], None]
-"""Called with what is known of the group at a time, in ms since the epoch."""
+Tell = Callable[[GroupHistory, int, World], None]
+"""Called with what is known of the group at a time, in ms since the epoch, and with the world as it is then."""
 
 
 class Played(NamedTuple):
@@ -25,7 +26,7 @@ class Played(NamedTuple):
     begin_ms: int
 
 
-def nothing(folded: GroupHistory, at_ms: int) -> None:
+def nothing(folded: GroupHistory, at_ms: int, world: World) -> None:
     """Nobody is told anything."""
 
 
@@ -46,7 +47,7 @@ def play(history: History, tell: Tell = nothing) -> Played:
                     folded.note_coordinator(event)
                 else:
                     folded.apply(event)
-            tell(folded, world.now_ms)
+            tell(folded, world.now_ms, world)
             if defects:
                 raise defects[0]
         world.finish()

@@ -305,6 +305,11 @@ class Process:
                 continue
             since_ms = self.world.now_ms - self._progress_ms
             position = max(0, end - since_ms * RECORDS_PER_SECOND // 1000)
+            if self.setup.read_committed:
+                position = min(position, self.world.topics.last_stable_offset(name, index) or 0)
+            stuck = self.world.truth.stuck.get((name, topic_id, index))
+            if stuck is not None:
+                position = min(position, stuck[0])
             topics.setdefault(name, []).append(
                 OffsetCommitRequestPartition(partition_index=index, committed_offset=position)
             )

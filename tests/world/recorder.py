@@ -86,15 +86,18 @@ class Recorder:
 
     def _committed(self, request: Request, response: Any, error: ErrorCode) -> None:
         now_ms = self._server.now_ms
-        parts = (
-            [] if isinstance(response, ErrorCode) else [each for topic in response.topics for each in topic.partitions]
-        )
-        if error is not ErrorCode.NONE or any(part.error_code for part in parts):
+        topics = [] if isinstance(response, ErrorCode) else response.topics
+        refused = {
+            (topic.name, each.partition_index) for topic in topics for each in topic.partitions if each.error_code
+        }
+        if error is not ErrorCode.NONE or refused:
             self._truth.refused_commits.append(now_ms)
         if error is not ErrorCode.NONE:
             return
         for topic in request.message.topics:
             for each in topic.partitions:
+                if (topic.name, each.partition_index) in refused:
+                    continue
                 partition = self._topics.partition(topic.name, each.partition_index)
                 self._truth.commits.append((now_ms, request.number, partition, each.committed_offset))
 
@@ -135,8 +138,14 @@ class Recorder:
         """Who is there as the same static member when the one before goes has its place."""
         truth = self._truth
         assert truth.replaced is not None
+        now_ms = self._server.now_ms
+        # What waited in a pause may have been its removal, and then the JoinGroup of a new process.
+        since_ms = min((each.from_ms for each in truth.away if each.until_ms == now_ms), default=now_ms)
+        removed = {
+            who for act in truth.acts if act.what == "remove" and act.at_ms >= since_ms for who in act.member_ids
+        }
         for each in gone:
-            if truth.identity(each) == truth.identity(member_id):
+            if truth.identity(each) == truth.identity(member_id) and truth.identity(each) not in removed:
                 truth.replaced.add((each, member_id))
 
     def _process_of(self, member_id: str, connection: object) -> ProcessTruth | None:

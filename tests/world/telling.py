@@ -8,13 +8,17 @@ from coordinator.explain.claims.claim import Claim, Known
 from coordinator.explain.generation import Generation
 from coordinator.explain.history import GroupHistory
 from coordinator.explain.makers.findings import found_in
+from coordinator.explain.makers.findings.positions import found_in_positions
+from coordinator.explain.makers.findings.progress import without_progress
 from coordinator.explain.makers.generation import claims_of
 from coordinator.explain.makers.notes import note_claims
 from tests.world.checkers.checks import check
 from tests.world.checkers.context import Context, Contradiction, context_of, context_of_group
 from tests.world.history import History
 from tests.world.playing import Played, play
+from tests.world.watching import SeenGroup, look
 from tests.world.weak import not_told
+from tests.world.world import World
 
 Make = Callable[[GroupHistory, Generation], Iterable[Claim]]
 """Makes the claims about one generation."""
@@ -27,6 +31,10 @@ class Makers(NamedTuple):
     of_group: Callable[[GroupHistory, int], Iterable[Claim]] = lambda history, now_ms: (
         *found_in(history, now_ms),
         *note_claims(history),
+    )
+    of_offsets: Callable[[SeenGroup, GroupHistory, int], Iterable[Claim]] = lambda seen, history, now_ms: (
+        *found_in_positions(seen.partitions, seen.state, now_ms),
+        *without_progress(seen, now_ms, history),
     )
 
 
@@ -62,12 +70,16 @@ def told_in(history: History, makers: Makers = PRODUCT) -> Report:
     """Play a history, make the claims about it at each of its times, and check them."""
     found: list[Told] = []
 
-    def tell(folded: GroupHistory, at_ms: int) -> None:
+    def tell(folded: GroupHistory, at_ms: int, world: World) -> None:
         for generation in folded.generations:
             claims = tuple(makers.of_generation(folded, generation))
             # The begin of the history is known when it is over.
             found.append(Told(context_of(history, 0, at_ms, generation, folded.before(generation), claims), claims))
-        found.append(Told(context_of_group(history, 0, at_ms), tuple(makers.of_group(folded, at_ms))))
+        of_group = list(makers.of_group(folded, at_ms))
+        seen = look(world)
+        if seen is not None:
+            of_group += makers.of_offsets(seen, folded, at_ms)
+        found.append(Told(context_of_group(history, 0, at_ms), tuple(of_group)))
 
     played = play(history, tell)
     report = Report(played, [], Counter(), Counter(), Counter())

@@ -28,9 +28,10 @@ from coordinator.explain.makers.generation import claims_of
 from tests.explain.claim_examples import FOUND as FINDINGS
 from tests.explain.claim_examples import NOTES, STORY
 from tests.world.checkers.checks import CHECKS
+from tests.world.corpus import FOUND
 from tests.world.history import Action, ConsumerSetup, History, Setup
-from tests.world.later_corpus import FOUND
 from tests.world.telling import PRODUCT, Makers, told_in
+from tests.world.watching import SeenGroup
 
 MODULES: Final[tuple[ModuleType, ...]] = (advice, causes, course, endings, findings, notes, price, silences)
 JAVA: Final = ConsumerSetup()
@@ -290,6 +291,55 @@ def test_a_finding_or_note_that_was_made_false_is_found(kind, history, change):
     assert report.false
 
 
+# ---- offsets
+
+HANGS: Final = History(
+    Setup((JAVA._replace(read_committed=True), JAVA)), (Action(20_000, "open_transaction", 0),), 60_000
+)
+STICKS: Final = History(Setup((JAVA, JAVA)), (Action(20_000, "stick", 0),), 200_000)
+MISSING: Final = History(Setup((JAVA,)), (Action(20_000, "delete_topic", 0),), 40_000)
+
+
+def of_another_transaction(claim: Any) -> Any:
+    waits = tuple(msgspec.structs.replace(wait, transactional_id="other") for wait in claim.waits)
+    return msgspec.structs.replace(claim, waits=waits)
+
+
+def stood_before(claim: Any) -> Any:
+    """They are said to stand still since before they moved last."""
+    partitions = tuple(
+        msgspec.structs.replace(partition, since_ms=partition.since_ms - 60_000) for partition in claim.partitions
+    )
+    return msgspec.structs.replace(claim, partitions=partitions)
+
+
+FALSE_OF_OFFSETS: Final[tuple[tuple[type[Claim], History, Change], ...]] = (
+    (findings.WaitsForTransaction, HANGS, of_another_transaction),
+    (findings.StandsStill, STICKS, stood_before),
+    (findings.SubscribedTopicMissing, MISSING, later("gone_ms", -5_000)),
+)
+
+
+@pytest.mark.parametrize(
+    ("kind", "history", "change"),
+    FALSE_OF_OFFSETS,
+    ids=[kind.__name__ for kind, _, _ in FALSE_OF_OFFSETS],
+)
+def test_a_finding_about_offsets_is_true_and_is_found_if_it_was_made_false(kind, history, change):
+    changed: list[Claim] = []
+
+    def with_a_false_one(seen: SeenGroup, folded: GroupHistory, now_ms: int) -> Iterable[Claim]:
+        for claim in PRODUCT.of_offsets(seen, folded, now_ms):
+            if type(claim) is kind:
+                changed.append(change(claim))
+                yield changed[-1]
+
+    assert not told_in(history).false
+    report = told_in(history, Makers(lambda folded, generation: (), lambda folded, now_ms: (), with_a_false_one))
+    assert changed, f"no {kind.__name__} is told in this history"
+    assert report.false
+
+
 # ---- what is told though there was nothing of that kind
 
 NOTHING_OF_IT: Final[dict[type[Claim], History]] = {
@@ -332,7 +382,7 @@ def test_a_claim_that_nothing_gives_rise_to_is_found(kind):
 
 def test_each_claim_is_made_false():
     """But those that say that something is not known."""
-    made = {each for each, _, _ in (*FALSE, *FALSE_OF_GROUP)} | {*NOTHING_OF_IT, *unplayed(), Advice}
+    made = {each for each, _, _ in (*FALSE, *FALSE_OF_GROUP, *FALSE_OF_OFFSETS)} | {*NOTHING_OF_IT, *unplayed(), Advice}
     assert set(CHECKS) - made == {causes.Untold, endings.EndUnknown}
 
 

@@ -1,15 +1,19 @@
 """Nothing false is told of the small histories in which something was told that was not so."""
 
+from typing import Final
+
 import pytest
 
 from coordinator.explain.claims.claim import Claim
 from coordinator.explain.claims.findings import CannotJoin
 from coordinator.explain.claims.price import Unowned
 from coordinator.explain.claims.silences import Muted, Refused
-from tests.world.later_corpus import FOUND
+from tests.world.corpus import FOUND
 from tests.world.open_faults import HISTORIES
 from tests.world.shrinking import kind_of
 from tests.world.telling import Report, told_in
+
+LASTING_MS: Final = 5_000
 
 
 def falsehoods(report: Report) -> list[str]:
@@ -65,3 +69,31 @@ def test_partitions_without_an_owner_are_told_of(what):
 
 def test_a_client_that_cannot_join_is_told_of_as_long_as_it_cannot():
     assert told("a static member of the new protocol crashes and comes back", CannotJoin) == 1
+
+
+# ---- the corpus itself
+
+
+def shape(what: str) -> tuple[object, ...]:
+    """What doubles have in common: who consumes, what happens in which order, and about for how long."""
+    history = FOUND[what]
+    consumers = {
+        (
+            consumer.kind,
+            consumer.assignors,
+            consumer.instance_id is not None,
+            consumer.starts,
+            consumer.session_timeout_ms,
+        )
+        for consumer in history.setup.consumers
+    }
+    course = tuple((action.kind, action.value // LASTING_MS) for action in history.actions)
+    setup = history.setup
+    return frozenset(consumers), course, setup.max_size < len(setup.consumers), setup.initial_delay_ms > 0
+
+
+def test_no_history_repeats_another_one():
+    by_shape: dict[tuple[object, ...], list[str]] = {}
+    for what in FOUND:
+        by_shape.setdefault(shape(what), []).append(what)
+    assert not [each for each in by_shape.values() if len(each) > 1]

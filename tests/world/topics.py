@@ -1,4 +1,4 @@
-"""The topics of the world: they come, grow, go and come again, and producers write to them all the time."""
+"""The topics of the world: they come, grow, go and come again, and producers write to them, also in transactions."""
 
 from collections.abc import Callable, Collection, Container
 from typing import Final, NamedTuple
@@ -22,6 +22,18 @@ class TopicChange(NamedTuple):
     partitions: int
 
 
+class Transaction:
+    """A transaction of a producer that writes to one partition. It ends by itself, or never."""
+
+    def __init__(self, name: str, partition: Partition, first_offset: int, started_ms: int) -> None:
+        self.name, self.partition = name, partition
+        self.first_offset, self.started_ms = first_offset, started_ms
+        self.ended_ms = FOREVER
+
+    def is_open_at(self, at_ms: int) -> bool:
+        return self.started_ms <= at_ms < self.ended_ms
+
+
 class Topics:
     """What the coordinator and its audit read of the cluster, and what clients see in Metadata."""
 
@@ -36,6 +48,16 @@ class Topics:
         self.topics_version = 0
         self.created_version = 0
         self.changes: list[TopicChange] = []
+        self.transactions: list[Transaction] = []
+
+    def begin_transaction(self, topic: str, index: int) -> Transaction:
+        """A producer writes to a partition, and has not committed or aborted that."""
+        end = self.log_end_offset(topic, index)
+        assert end is not None
+        name = f"producer-{len(self.transactions)}"
+        begun = Transaction(name, self.partition(topic, index), end, self._now_ms())
+        self.transactions.append(begun)
+        return begun
 
     def create(self, name: str, partitions: int) -> None:
         """A new topic, or more partitions."""
@@ -91,6 +113,32 @@ class Topics:
 
     def data_end_offset(self, topic: str, partition: int) -> int | None:
         return self.log_end_offset(topic, partition)
+
+    def last_stable_offset(self, topic: str, partition: int) -> int | None:
+        """Up to where read_committed reads now."""
+        if partition >= self._count.get(topic, 0):
+            return None
+        return self.last_stable_at(self.partition(topic, partition), self._now_ms())
+
+    def last_stable_at(self, partition: Partition, at_ms: int) -> int | None:
+        end = self.log_end_at(partition, at_ms)
+        begun = self.open_at(partition, at_ms)
+        return end if begun is None else begun.first_offset
+
+    def open_at(self, partition: Partition, at_ms: int) -> Transaction | None:
+        """The transaction that has been open for the longest time in a partition."""
+        found = (
+            transaction
+            for transaction in self.transactions
+            if transaction.partition == partition and transaction.is_open_at(at_ms)
+        )
+        return min(found, key=lambda each: each.started_ms, default=None)
+
+    def appended_ms(self, partition: Partition, offset: int) -> int | None:
+        """When the record at an offset was written, at least, as all records are written one after the other."""
+        _, topic_id, index = partition
+        created_ms = self._created.get((topic_id, index))
+        return None if created_ms is None else created_ms + -(-(offset + 1) * 1000 // RECORDS_PER_SECOND)
 
     # ---- as the world sees them
 

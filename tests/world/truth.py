@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 
 from tests.world.clients import ClientKind
 from tests.world.spans import FOREVER, Span, Spans, without
-from tests.world.topics import Partition, TopicChange
+from tests.world.topics import Partition, TopicChange, Topics
 
 
 class Fate(StrEnum):
@@ -217,6 +217,10 @@ class Truth:
         self.acts: list[AdminAct] = []
         self.topic_changes: list[TopicChange] = []
         self.log_end_at: Callable[[Partition, int], int | None] = lambda partition, at_ms: None
+        self.topics: Topics | None = None
+        """When it is over: what producers wrote, in transactions, too."""
+        self.stuck: dict[Partition, tuple[int, int]] = {}
+        """Partition → offset of a record that nobody can process, and since when."""
         self.refused_commits: list[int] = []
         """When a commit was refused, or a part of it; those of administrators, too."""
         self.commits: list[tuple[int, int, Partition, int]] = []

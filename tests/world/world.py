@@ -96,6 +96,7 @@ class World:
             for partition, (member_id, since_ms) in process.held.items():
                 self.recorder.held(Holding(partition, process.truth, member_id, (since_ms, FOREVER)))
         self.truth.topic_changes, self.truth.log_end_at = self.topics.changes, self.topics.log_end_at
+        self.truth.topics = self.topics
         if self.absent is not None:
             self.truth.away.append(Away(*self.absent, self.now_ms + 1))
         self.truth.ended_ms = self.now_ms

@@ -42,6 +42,7 @@ class DepartedMember(msgspec.Struct, frozen=True, kw_only=True):
     connection_muted_ms: int | None = None
     denied: DeniedRequests | None = None
     rejected: str = ""
+    rejected_ms: int | None = None
 
 
 class GroupConverted(AuditEvent, frozen=True, kw_only=True, tag="group.converted"):
@@ -124,8 +125,8 @@ class MemberRemoved(AuditEvent, frozen=True, kw_only=True, tag="member.removed")
     `requested_by` is the client that removed it, if that was another one: an administrator.
 
     `connection_open` is about the connection by which its last JoinGroup or SyncGroup came, in a consumer group
-    (KIP-848) the last heartbeat that changed what it may use, or after a load its first heartbeat since, if there was
-    none of these. It is said of a member that did not go by itself. False:
+    (KIP-848) the last heartbeat that changed what it may use, or by which its heartbeats came since that one closed, or
+    since a load. It is said of a member that did not go by itself. False:
     its client's side closed it, which the coordinator saw at `connection_closed_ms`, and the member was not heard over
     another one since. True: it was open when the member was removed. Null: nothing is known of it, as after a load, or
     if the coordinator itself closed it.
@@ -138,7 +139,8 @@ class MemberRemoved(AuditEvent, frozen=True, kw_only=True, tag="member.removed")
     What the coordinator did to the member since `last_heard_ms`: `connection_muted_ms` is for how long it read nothing
     from that connection, because a quota was exceeded (KIP-219), of a member that left: until just before its request;
     `denied` are its requests that the authorizer refused, which renew no session. `rejected` is the error with which
-    its last heartbeat since then was answered, such as that of a client that missed a generation; empty if none came.
+    its last heartbeat since then was answered, at `rejected_ms`, such as that of a client that missed a generation;
+    empty if none came.
     """
 
     member: MemberRef
@@ -156,6 +158,7 @@ class MemberRemoved(AuditEvent, frozen=True, kw_only=True, tag="member.removed")
     connection_muted_ms: int | None = None
     denied: DeniedRequests | None = None
     rejected: str = ""
+    rejected_ms: int | None = None
 
 
 class StaticMemberReplaced(AuditEvent, frozen=True, kw_only=True, tag="static_member.replaced"):

@@ -38,7 +38,8 @@ class OffsetsDeleted(AuditEvent, frozen=True, kw_only=True, tag="offsets.deleted
     Causes: `admin`, by OffsetDelete (KIP-496); `topic_deleted` and `group_removed`, together with their topic or group.
     `requested_by` is the client that deleted them or the group. `unnamed_partitions` is as in `offsets.expired`.
     `offsets`: topic → [partition, committed offset that was deleted (-1: none, a transaction had one pending)]; empty
-    if `partitions` is.
+    if `partitions` is. A topic without partitions was deleted while members of the group read it: nothing was committed
+    in it.
     """
 
     partitions: TopicPartitions

@@ -100,6 +100,8 @@ class MemberJoined(msgspec.Struct, GroupEvent, frozen=True, kw_only=True):
             client_connection=self.client_connection,
         )
         classic.add_member(member)
+        if self.client_connection is not None:
+            self.client_connection.carry(self.group_id, self.member_id)
         if classic.rebalance is not None and classic.rebalance.from_empty:
             classic.rebalance.new_member_came = True
         classic.request_rebalance(Cause.NEW_MEMBER, member, self.reason)
@@ -133,6 +135,8 @@ class MemberRejoined(msgspec.Struct, GroupEvent, frozen=True, kw_only=True):
         member.client_details = self.client_details
         member.joined_ms = self.at_ms
         member.client_connection = self.client_connection
+        if self.client_connection is not None:
+            self.client_connection.carry(self.group_id, self.member_id)
         classic.update_protocols(member, self.protocols)
         classic.wait_for_join(member, self.request_id)
         classic.request_rebalance(self.cause, member, self.reason)
@@ -215,6 +219,8 @@ class StaticMemberReplaced(msgspec.Struct, GroupEvent, frozen=True, kw_only=True
         owed_sync = self.old_member_id in classic.pending_sync
         old = classic.remove_member(self.old_member_id)
         classic.add_member(self.replacement(old))
+        if self.client_connection is not None:
+            self.client_connection.carry(self.group_id, self.new_member_id)
         if led:
             classic.leader = self.new_member_id
         if owed_sync:
@@ -325,6 +331,8 @@ class MemberSynced(msgspec.Struct, GroupEvent, frozen=True, kw_only=True):
         classic = group.membership
         member = classic.members[self.member_id]
         member.awaiting_sync, member.client_connection = self.request_id, self.client_connection
+        if self.client_connection is not None:
+            self.client_connection.carry(self.group_id, self.member_id)
         member.synced_ms = self.at_ms
         classic.pending_sync.discard(self.member_id)
 

@@ -5,8 +5,6 @@ Counterpart in Kafka: `GroupMetadataManager.classicGroupSync`, `classicGroupHear
 
 from typing import Final
 
-import msgspec
-
 from _wire.errors import NONE, ErrorCode
 from _wire.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
 from _wire.messages.join_group import JoinGroupResponse
@@ -26,7 +24,7 @@ from coordinator.core.classic.leaving import Leaving
 from coordinator.core.classic.requests import reason_of
 from coordinator.core.decision import NOTHING, Decision, OperationContext, Reply, replying
 from coordinator.core.event import Event
-from coordinator.core.groups.clients_after_load import client_seen
+from coordinator.core.groups.clients_after_load import client_seen, quiet
 from coordinator.core.groups.connection_at_removal import (
     connection_at_leave,
     connection_at_removal,
@@ -184,27 +182,35 @@ def heartbeat(group: Group[ClassicGroup] | None, request: HeartbeatRequest, cont
         return replying(context, HeartbeatResponse(error_code=ErrorCode.UNKNOWN_MEMBER_ID))
     classic = group.membership
     error = check_member(classic, request.member_id, request.group_instance_id)
-    if error is NONE and request.generation_id != classic.generation_id:
-        error = ErrorCode.ILLEGAL_GENERATION
+    seen: tuple[Event, ...] = ()
+    if error is NONE:
+        seen = client_seen(group.group_id, classic.members, request.member_id, context)
+        if request.generation_id != classic.generation_id:
+            error = ErrorCode.ILLEGAL_GENERATION
     if error is not NONE:
         note_rejected(request.member_id, error, context)
-        decision = replying(context, HeartbeatResponse(error_code=error))
+        decision = quiet(replying(context, HeartbeatResponse(error_code=error), *seen))
         if error in AUDITED_HEARTBEAT_ERRORS:
             return rejecting(group, "Heartbeat", request, error, decision, context)
         return decision
     if classic.state is PREPARING_REBALANCE:
         error = ErrorCode.REBALANCE_IN_PROGRESS
-    seen = client_seen(group.group_id, classic.members, request.member_id, context)
     decision = replying(
         context, HeartbeatResponse(error_code=error), *seen, effects=renewal(classic, request.member_id)
     )
-    return msgspec.structs.replace(decision, no_step_follows=True) if seen else decision
+    return quiet(decision)
 
 
-def renewal(group: ClassicGroup, member_id: str) -> tuple[SessionChange, ...]:
+def renewal(group: ClassicGroup, member_id: str) -> tuple[SessionRenewed, ...]:
     """The renewal of a member's session; none for an unknown member id."""
     member = group.members.get(member_id)
     return () if member is None else (SessionRenewed(member_id, member.session_timeout_ms),)
+
+
+def renewal_by_commit(group: ClassicGroup, member_id: str) -> tuple[SessionRenewed, ...]:
+    """As `renewal`: a commit says nothing of the connection by which its member sends heartbeats."""
+    member = group.members.get(member_id)
+    return () if member is None else (SessionRenewed(member_id, member.session_timeout_ms, tells_client=False),)
 
 
 def leave_error(request: LeaveGroupRequest, error: ErrorCode, api_version: int) -> LeaveGroupResponse:

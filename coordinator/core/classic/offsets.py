@@ -7,7 +7,7 @@ from typing import Final
 
 from _wire.errors import NONE, ErrorCode
 from coordinator.core.classic.group import NO_MEMBER_ID, ClassicGroup
-from coordinator.core.classic.members import check_member, renewal
+from coordinator.core.classic.members import check_member, renewal_by_commit
 from coordinator.core.classic.subscriptions import topics_read
 from coordinator.core.consumer_protocol import CONSUMER_PROTOCOL_TYPE
 from coordinator.core.groups.kind import OffsetRules
@@ -94,7 +94,7 @@ OFFSET_RULES: Final = OffsetRules(
     validate_transactional_commit=validate_transactional_commit,
     validate_fetch=validate_fetch,
     validate_delete=validate_delete,
-    sessions_renewed=renewal,
+    sessions_renewed=renewal_by_commit,
     topics_read=topics_read,
     may_expire=may_expire,
     expiration_base_ms=expiration_base_ms,

@@ -8,6 +8,7 @@ from coordinator.core.classic.members import answers_to_removed, last_heard_ms
 from coordinator.core.classic.rebalance import members_with_metadata, select_protocol
 from coordinator.core.classic.requests import protocols_of, reason_of, rebalance_timeout_ms
 from coordinator.core.decision import Decision, OperationContext, Reply
+from coordinator.core.groups.connection_at_removal import last_sign_ms
 from coordinator.core.groups.states import STABLE
 from coordinator.core.sessions import SessionEnded, SessionStarted
 
@@ -49,7 +50,7 @@ def replace(group: ClassicGroup, request: JoinGroupRequest, context: OperationCo
         client_host=context.client_host,
         client_details=context.client_details,
         client_connection=context.client_connection,
-        old_last_heard_ms=last_heard_ms(group.group_id, old, context),
+        old_last_heard_ms=last_sign_ms(last_heard_ms(group.group_id, old, context), old, context),
     )
     replies = answers_to_removed(old, ErrorCode.FENCED_INSTANCE_ID)
     if at_once:

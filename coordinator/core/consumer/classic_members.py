@@ -27,6 +27,7 @@ from coordinator.core.consumer.member import ConsumerMember, MemberState
 from coordinator.core.consumer_protocol import CONSUMER_PROTOCOL_TYPE
 from coordinator.core.decision import Decision, OperationContext, Reply, replying
 from coordinator.core.event import Event
+from coordinator.core.groups.clients_after_load import client_seen, quiet
 from coordinator.core.groups.connection_at_removal import note_rejected
 from coordinator.core.groups.group import Group
 from coordinator.core.sessions import SessionRenewed
@@ -57,9 +58,11 @@ def heartbeat(group: Group[ConsumerGroup], request: HeartbeatRequest, context: O
     """Renew the session of a member. It has to join again when it has another target, or partitions to give up."""
     consumer = group.membership
     member = _find_classic(consumer, request.member_id, request.group_instance_id, request.generation_id)
+    is_its_own = not isinstance(member, ErrorCode) or member is ErrorCode.ILLEGAL_GENERATION
+    seen = client_seen(consumer.group_id, consumer.members, request.member_id, context) if is_its_own else ()
     if isinstance(member, ErrorCode):
         note_rejected(request.member_id, member, context)
-        return replying(context, HeartbeatResponse(error_code=member))
+        return quiet(replying(context, HeartbeatResponse(error_code=member), *seen))
     renewed = (SessionRenewed(member.member_id, _session_timeout_ms(member)),)
     current = member.current
     has_to_join = (
@@ -69,9 +72,9 @@ def heartbeat(group: Group[ConsumerGroup], request: HeartbeatRequest, context: O
         or _waits_for_failed_work(consumer, member)
     )
     if not has_to_join:
-        return replying(context, HeartbeatResponse(), effects=renewed)
+        return quiet(replying(context, HeartbeatResponse(), *seen, effects=renewed))
     response = HeartbeatResponse(error_code=ErrorCode.REBALANCE_IN_PROGRESS)
-    return replying(context, response, *_await_join(consumer, member, context), effects=renewed)
+    return replying(context, response, *seen, *_await_join(consumer, member, context), effects=renewed)
 
 
 def _session_timeout_ms(member: ConsumerMember) -> int:

@@ -45,6 +45,8 @@ class ConsumerMemberJoined(msgspec.Struct, GroupEvent, frozen=True, kw_only=True
             client_connection=self.client_connection,
         )
         group.membership.add_member(member)
+        if self.client_connection is not None:
+            self.client_connection.carry(self.group_id, self.member_id)
         group.membership.update_state(self.at_ms)
 
 
@@ -102,6 +104,8 @@ class ConsumerMemberReplaced(msgspec.Struct, GroupEvent, frozen=True, kw_only=Tr
         if self.member_id in consumer.members:
             consumer.remove_member(self.member_id)
         consumer.add_member(self.replacement())
+        if self.client_connection is not None:
+            self.client_connection.carry(self.group_id, self.member_id)
         consumer.targets[self.member_id] = self.target
         consumer.update_state(self.at_ms)
 
@@ -291,6 +295,7 @@ class ConsumerMemberAssigned(msgspec.Struct, GroupEvent, frozen=True, kw_only=Tr
         consumer.assign(member, self.current)
         if self.client_connection is not None:
             member.client_connection = self.client_connection
+            self.client_connection.carry(self.group_id, self.member_id)
         consumer.set_revocation_deadline(self.member_id, self.revocation_deadline_ms)
         consumer.update_state(self.at_ms)
 

@@ -62,6 +62,7 @@ from coordinator.core.consumer.workers import COMPUTE_TARGET, RESOLVE_PATTERNS
 from coordinator.core.decision import Effect, OperationContext
 from coordinator.core.event import Event
 from coordinator.core.groups.background_work import StartWork
+from coordinator.core.groups.connection_at_removal import last_sign_ms
 from coordinator.core.sessions import SessionChange, SessionEnded, SessionRenewed, SessionStarted
 from coordinator.deadlines import FAR_FUTURE_MS
 
@@ -231,7 +232,7 @@ class MemberUpdate:
                 session_timeout_ms=self._session_timeout_ms,
                 client_details=context.client_details,
                 client_connection=context.client_connection,
-                old_last_heard_ms=last_heard_ms(group_id, sender.member, context),
+                old_last_heard_ms=last_sign_ms(last_heard_ms(group_id, sender.member, context), sender.member, context),
             )
             self.events.append(replaced)
         if self._names_changed or self.metadata != self._before:

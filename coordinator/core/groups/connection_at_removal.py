@@ -4,7 +4,7 @@ The system of a process that ends closes its connections at once. Those of a pro
 that nobody can reach, stay open. So a member that became silent is told apart by its connection.
 """
 
-from typing import Final, Protocol
+from typing import Any, Final, Protocol
 
 import msgspec
 
@@ -54,6 +54,8 @@ class ConnectionAtRemoval(msgspec.Struct, frozen=True):
     """For how long of the member's silence nothing was read from it, because a quota was exceeded."""
     rejected: str = ""
     """The error with which its last heartbeat in its silence was answered, if one came."""
+    rejected_ms: int | None = None
+    """When that was, in wall-clock milliseconds."""
     denied: DeniedSince | None = None
     """The requests in the member's silence that were refused because a right on its group is missing."""
 
@@ -81,7 +83,7 @@ def connection_at_removal(group_id: str, member: ConnectedMember, context: Opera
         found,
         muted_ms=_muted_since(renewed_ms, connection, context.now_ms),
         denied=_denied_since(renewed_ms, connection, group_id, context),
-        rejected=_rejected_since(renewed_ms, connection, member.member_id),
+        **_rejected_since(renewed_ms, connection, member.member_id, context),
     )
 
 
@@ -97,10 +99,24 @@ def note_rejected(member_id: str, error: ErrorCode, context: OperationContext) -
         context.client_connection.reject(member_id, error.name, context.now_ms)
 
 
-def _rejected_since(renewed_ms: int, connection: ClientConnection, member_id: str) -> str:
+def _rejected_since(
+    renewed_ms: int, connection: ClientConnection, member_id: str, context: OperationContext
+) -> dict[str, Any]:
+    """The fields of the last heartbeat that was rejected after the last sign of the member."""
     found = connection.rejection
-    is_its_own = found is not None and found.member_id == member_id and found.at_ms > renewed_ms
-    return found.error if found is not None and is_its_own else ""
+    if found is None or found.member_id != member_id or found.at_ms <= renewed_ms:
+        return {}
+    return {"rejected": found.error, "rejected_ms": context.environment.wall.at(found.at_ms)}
+
+
+def last_sign_ms(heard_ms: int | None, member: ConnectedMember, context: OperationContext) -> int | None:
+    """When a member was last heard, also by a heartbeat that was rejected. Wall-clock milliseconds."""
+    connection = member.client_connection
+    found = None if connection is None else connection.rejection
+    if found is None or found.member_id != member.member_id:
+        return heard_ms
+    rejected_ms = context.environment.wall.at(found.at_ms)
+    return rejected_ms if heard_ms is None else max(heard_ms, rejected_ms)
 
 
 def connection_at_leave(context: OperationContext) -> ConnectionAtRemoval:

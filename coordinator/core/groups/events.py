@@ -39,7 +39,7 @@ class GroupRemoved(msgspec.Struct, GroupEvent, frozen=True, kw_only=True):
 
 
 class ClientSeen(msgspec.Struct, GroupEvent, frozen=True, kw_only=True):
-    """The first request of a member since its group was loaded: nothing of this is stored.
+    """The first request of a member since its group was loaded, or by a new connection: nothing of this is stored.
 
     It is neither stored nor told by itself. Later events about the member have it.
     """
@@ -53,6 +53,7 @@ class ClientSeen(msgspec.Struct, GroupEvent, frozen=True, kw_only=True):
     def apply(self, group: Group[Any]) -> None:
         member = group.membership.members[self.member_id]
         member.client_details, member.client_connection = self.client_details, self.client_connection
+        self.client_connection.carry(self.group_id, self.member_id)
 
 
 class RequestRejected(msgspec.Struct, GroupEvent, KnowsClient, frozen=True, kw_only=True):

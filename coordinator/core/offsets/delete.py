@@ -117,10 +117,24 @@ class GoneTopics(msgspec.Struct, frozen=True):
 
 
 def forget_topics(groups: Mapping[str, Group[Any]], gone: GoneTopics, context: OperationContext) -> Decision:
-    """Delete the committed offsets, pending ones too, in topics that are gone, and what else groups keep of them."""
+    """Delete the committed offsets, pending ones too, in topics that are gone, and what else groups keep of them.
+
+    That a topic is gone is told of groups that read it, too, which have committed nothing in it.
+    """
     events: list[Event] = []
+    cause, at_ms = DeletionCause.TOPIC_DELETED, context.wall_ms
     for group in groups.values():
         forgotten = [tp for tp in group.offsets.partitions_with_any() if gone.has(tp.topic)]
-        events += forget(group, forgotten, context.wall_ms, DeletionCause.TOPIC_DELETED)
+        events += forget(group, forgotten, at_ms, cause)
+        read = _read_without_offsets(group, gone.deleted - {tp.topic for tp in forgotten})
+        if read:
+            events.append(OffsetsDeleted(group_id=group.group_id, at_ms=at_ms, cause=cause, partitions=(), topics=read))
         events += group.kind.forget_topics(group.membership, gone, context)
     return Decision(tuple(events))
+
+
+def _read_without_offsets(group: Group[Any], topics: frozenset[str]) -> tuple[str, ...]:
+    if not topics or not group.membership.members:
+        return ()
+    topics_read = group.kind.offsets.topics_read(group.membership)
+    return tuple(sorted(topic for topic in topics if topic in topics_read))

@@ -115,6 +115,8 @@ class OffsetsDeleted(msgspec.Struct, GroupEvent, frozen=True, kw_only=True):
     offsets: tuple[int, ...] = ()
     """The committed offset of each partition, -1 where only a transaction had one pending. Empty: not recorded."""
     requested_by: Requester | None = None
+    topics: tuple[str, ...] = ()
+    """Topics that were deleted in which nothing was committed, but members of the group read them."""
 
     def apply(self, group: Group[Any]) -> None:
         for tp in self.partitions:

@@ -18,3 +18,7 @@ cdef class CommittedOffset:
 
 
 cdef CommittedOffset committed_offset(OffsetCommitValue stored, int16_t version)
+cdef bytes offset_key(
+    const char *group, Py_ssize_t group_bytes, const char *topic, Py_ssize_t topic_bytes, int32_t partition
+)
+cdef bytes offset_value(CommittedOffset committed)

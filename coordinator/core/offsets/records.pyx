@@ -5,8 +5,9 @@ versions of its value. Compiled: a commit has ten offsets or more.
 """
 
 cimport cython
-from cpython.bytes cimport PyBytes_FromStringAndSize
-from libc.stdint cimport int16_t, int32_t, int64_t
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
+from libc.stdint cimport INT16_MAX, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.string cimport memcpy
 
 from _wire.messages.offset_commit cimport (
     OffsetCommitRequestPartition, OffsetCommitRequestTopic, OffsetCommitResponsePartition, OffsetCommitResponseTopic,
@@ -21,9 +22,7 @@ from _wire.messages.txn_offset_commit cimport (
     TxnOffsetCommitRequestPartition, TxnOffsetCommitRequestTopic, TxnOffsetCommitResponsePartition,
     TxnOffsetCommitResponseTopic,
 )
-from _wire.primitives cimport (
-    Message, Writer, bytes_written, close_writer, open_writer, write_int16,
-)
+from _wire.primitives cimport PyUnicode_AsUTF8AndSize, store_uint16, store_uint32, store_uint64
 
 from _wire.embedded import decode_versioned, encode_versioned, prefix_of
 from _wire.errors import ErrorCode
@@ -37,7 +36,6 @@ cdef enum:
     VALUE_VERSION = 3
     VALUE_VERSION_WITH_EXPIRY = 1       # the only one with an expire timestamp
     BMP_MAX = 0xFFFF                    # a character above is two UTF-16 code units
-    RECORD_BYTES = 96                   # of a usual key, and more than a usual value
 
 
 @cython.final
@@ -168,33 +166,70 @@ def accept_transactional_offsets(list topics, int64_t now_ms, Py_ssize_t metadat
     return accepted, answered
 
 
-cdef bytes versioned(Writer *w, Message message, int16_t prefix, int16_t version):
-    """The int16 that goes before it, and the message; the writer begins anew with them."""
-    w.position = w.start
-    write_int16(w, prefix)
-    message.write(w, version)
-    return PyBytes_FromStringAndSize(<const char *>w.start, bytes_written(w))
+cdef bytes offset_key(
+    const char *group, Py_ssize_t group_bytes, const char *topic, Py_ssize_t topic_bytes, int32_t partition
+):
+    """The key of a record: its type, the group, the topic and the partition."""
+    cdef bytes key
+    cdef uint8_t *p
+    if group_bytes > INT16_MAX or topic_bytes > INT16_MAX:
+        raise ValueError(f"a group id of {group_bytes} bytes, or a topic of {topic_bytes}; {INT16_MAX} is the most")
+    key = PyBytes_FromStringAndSize(NULL, 10 + group_bytes + topic_bytes)
+    p = <uint8_t *>PyBytes_AS_STRING(key)
+    store_uint16(p, KEY_TYPE)
+    store_uint16(p + 2, <uint16_t>group_bytes)
+    memcpy(p + 4, group, group_bytes)
+    p += 4 + group_bytes
+    store_uint16(p, <uint16_t>topic_bytes)
+    memcpy(p + 2, topic, topic_bytes)
+    store_uint32(p + 2 + topic_bytes, <uint32_t>partition)
+    return key
+
+
+cdef bytes offset_value(CommittedOffset committed):
+    """The value of a record, with its version."""
+    cdef bytes value
+    cdef uint8_t *p
+    cdef Py_ssize_t metadata_bytes
+    cdef const char *metadata
+    if committed.has_expire_timestamp:
+        return expiring_value(committed)
+    metadata = PyUnicode_AsUTF8AndSize(committed.metadata, &metadata_bytes)
+    if metadata_bytes > INT16_MAX:
+        raise ValueError(f"metadata of {metadata_bytes} bytes; {INT16_MAX} is the most")
+    value = PyBytes_FromStringAndSize(NULL, 24 + metadata_bytes)
+    p = <uint8_t *>PyBytes_AS_STRING(value)
+    store_uint16(p, VALUE_VERSION)
+    store_uint64(p + 2, <uint64_t>committed.offset)
+    store_uint32(p + 10, <uint32_t>committed.leader_epoch)
+    store_uint16(p + 14, <uint16_t>metadata_bytes)
+    memcpy(p + 16, metadata, metadata_bytes)
+    store_uint64(p + 16 + metadata_bytes, <uint64_t>committed.commit_timestamp_ms)
+    return value
+
+
+cdef bytes expiring_value(CommittedOffset committed):
+    """The only version with an expire timestamp has no leader epoch."""
+    return encode_versioned(
+        OffsetCommitValue(
+            offset=committed.offset, metadata=committed.metadata, commit_timestamp=committed.commit_timestamp_ms,
+            expire_timestamp=committed.expire_timestamp,
+        ),
+        VALUE_VERSION_WITH_EXPIRY,
+    )
 
 
 def offset_records(str group_id not None, positions):
     cdef list records = []
-    cdef OffsetCommitKey key = OffsetCommitKey(group=group_id)
-    cdef OffsetCommitValue value = OffsetCommitValue()
-    cdef CommittedOffset position
-    cdef int16_t version
-    cdef Writer w
-    open_writer(&w, RECORD_BYTES, b"OffsetCommitRecord")
-    try:
-        for topic, of_topic in positions.items():
-            key.topic = topic
-            for partition, committed in of_topic.items():
-                position = committed
-                key.partition = partition
-                fill(value, position)
-                version = VALUE_VERSION_WITH_EXPIRY if position.has_expire_timestamp else VALUE_VERSION
-                records.append((versioned(&w, key, KEY_TYPE, KEY_TYPE), versioned(&w, value, version, version)))
-    finally:
-        close_writer(&w)
+    cdef Py_ssize_t group_bytes, topic_bytes
+    cdef const char *group = PyUnicode_AsUTF8AndSize(group_id, &group_bytes)
+    cdef const char *topic_text
+    for topic, of_topic in positions.items():
+        topic_text = PyUnicode_AsUTF8AndSize(topic, &topic_bytes)
+        for partition, committed in of_topic.items():
+            records.append(
+                (offset_key(group, group_bytes, topic_text, topic_bytes, partition), offset_value(committed))
+            )
     return records
 
 
@@ -225,12 +260,6 @@ cdef CommittedOffset committed_offset(OffsetCommitValue stored, int16_t version)
     position.has_expire_timestamp = version == VALUE_VERSION_WITH_EXPIRY and stored.expire_timestamp >= 0
     position.expire_timestamp = stored.expire_timestamp if position.has_expire_timestamp else -1
     return position
-
-
-cdef int fill(OffsetCommitValue value, CommittedOffset position) except -1:
-    value.offset, value.leader_epoch, value.metadata = position.offset, position.leader_epoch, position.metadata
-    value.commit_timestamp, value.expire_timestamp = position.commit_timestamp_ms, position.expire_timestamp
-    return 0
 
 
 def only_group(OffsetFetchRequest request not None):

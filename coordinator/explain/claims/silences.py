@@ -146,10 +146,14 @@ class Back(Claim, frozen=True):
 
 
 class UnheardSinceStart(Claim, frozen=True):
-    """The session of a member began again with a start of the coordinator, and it was not heard since."""
+    """The session of a member began again with a start of the coordinator, and nothing of it arrived since.
+
+    Nothing but commits, if `has_committed`: these renew no session in a consumer group (KIP-848).
+    """
 
     member: MemberRef
     start_ms: int
+    has_committed: bool = False
 
 
 class AbsenceKind(StrEnum):

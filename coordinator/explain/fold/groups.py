@@ -8,12 +8,12 @@ import msgspec
 from coordinator.audit import schema
 from coordinator.audit.schema import AuditEvent, MemberSnapshot
 from coordinator.core.causes import Cause
-from coordinator.explain.changes import Changes
-from coordinator.explain.fold.members import apply_removal
+from coordinator.explain.changes import Changes, Removal
+from coordinator.explain.fold.members import BY_REQUEST, apply_removal
 from coordinator.explain.folded_group import PREPARING, REBALANCE_STATES, STABLE, FoldedGroup
 from coordinator.explain.generation import Outcome
 from coordinator.explain.known_member import KnownMember
-from coordinator.explain.owners import Owners
+from coordinator.explain.owners import EAGER_ASSIGNORS, Owners
 from coordinator.explain.protocols.table import protocol_of
 
 NO_PLACE: Final = frozenset({"GROUP_MAX_SIZE_REACHED", "INCONSISTENT_GROUP_PROTOCOL", "UNRELEASED_INSTANCE_ID"})
@@ -71,11 +71,25 @@ def _loaded(history: FoldedGroup, event: schema.GroupLoaded) -> None:
         ]
         for rejection in void:
             history.rejected.remove(rejection)
+    went = _went_by_themselves(history)
     history.pending_changes = Changes()
     for loaded in event.members:
-        if loaded.member.member_id not in history.members:
+        if loaded.member.member_id not in history.members and loaded.member.member_id not in went:
             history.owners.went_on(loaded.member.member_id)  # its removal did not take effect
     _apply_members(history, event, event.members)
+
+
+def _went_by_themselves(history: FoldedGroup) -> set[str]:
+    """Members whose last removal followed from a request of their own: they have stopped, whatever is loaded.
+
+    One that finds no room goes on trying, and keeps what it has, if its assignor may be cooperative.
+    """
+    stable = history.latest_stable
+    stops = BY_REQUEST if stable is not None and stable.protocol_name in EAGER_ASSIGNORS else {Cause.MEMBER_LEFT}
+    last: dict[str, Removal] = {}
+    for changes in (*(generation.changes for generation in history.generations), history.pending_changes):
+        last.update((removal.member.member_id, removal) for removal in changes.removed)
+    return {member_id for member_id, removal in last.items() if removal.cause in stops and removal.requested_by is None}
 
 
 def _retract_replacements(history: FoldedGroup, event: schema.GroupLoaded, void_from_seq: int) -> None:
@@ -119,7 +133,8 @@ def _apply_members(history: FoldedGroup, event: WholeGroup, members: list[Member
             revoking={} if progress is None else progress.revoking,
             is_revoking=progress is not None and progress.revoking_count > 0,
         )
-        history.owners.found(member, each.partitions)
+        if not history.owners.is_known:  # else it may be what they are to have, or had of a topic that is gone
+            history.owners.found(member, each.partitions)
     history.owners.is_known |= event.state == STABLE and not any(each.unnamed_partitions for each in members)
     latest = history.latest_stable
     is_known = latest is not None and (latest.created_seq, latest.generation_id) == (
@@ -159,7 +174,8 @@ def _committed(history: FoldedGroup, event: schema.OffsetsCommitted) -> None:
 
 
 def _offsets_gone(history: FoldedGroup, event: schema.OffsetsDeleted | schema.OffsetsExpired) -> None:
-    history.deletions.append(event)
+    if event.unnamed_partitions or any(event.partitions.values()):
+        history.deletions.append(event)
     if isinstance(event, schema.OffsetsDeleted) and event.cause is Cause.TOPIC_DELETED:
         # What is created again under this name has had no owner, also if nobody was in the group to notice it.
         for topic in event.partitions:
@@ -172,6 +188,14 @@ def _offsets_reset(history: FoldedGroup, event: schema.OffsetsReset) -> None:
 
 def _rejected(history: FoldedGroup, event: schema.RequestRejected) -> None:
     history.rejected.append(event)
+    if event.error == "ILLEGAL_GENERATION" and not event.injected and not _has_joined(history, event.member.member_id):
+        history.owners.gave_up(event.member.member_id, event.time_ms)
+
+
+def _has_joined(history: FoldedGroup, member_id: str) -> bool:
+    """Whether it waits in the join phase in progress: what it had sent before that is answered with an error, too."""
+    part = None if history.joining is None else history.joining.members.get(member_id)
+    return part is not None and part.join_ms is not None
 
 
 HANDLERS: Final[Mapping[type[AuditEvent], Callable[[FoldedGroup, Any], None]]] = {

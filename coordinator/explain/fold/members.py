@@ -8,17 +8,27 @@ from coordinator.audit.schema import AuditEvent, MemberRef
 from coordinator.core.causes import Cause
 from coordinator.explain.changes import CAME_TOO_LATE, CHANGES_KEPT_MAX, Joining, Removal, Replacement, Resubscription
 from coordinator.explain.folded_group import STABLE, FoldedGroup
-from coordinator.explain.generation import OF_EPOCHS, Outcome
+from coordinator.explain.generation import OF_EPOCHS, MemberPart, Outcome
 from coordinator.explain.identities import identity
 from coordinator.explain.known_member import KnownMember
+from coordinator.explain.leaving import SYNC_FAILED
 from coordinator.explain.owners import is_cooperative
 from coordinator.explain.replaced_clients import remember_client
 
-LATE: Final = 2.5
+LATE: Final = 2.9
 """Which part of its session timeout passes without a heartbeat at most, one that is late included, if all is well."""
+
+LATE_MS: Final = 3_500
+"""As `LATE`, of clients that send heartbeats as often as they do by default: every 3 s (heartbeat.interval.ms)."""
 
 BY_REQUEST: Final = frozenset({Cause.GROUP_MAX_SIZE_REACHED, Cause.MEMBER_LEFT})
 """Why a member is gone that asked for something at that time."""
+
+GIVES_UP: Final = frozenset({"ILLEGAL_GENERATION", "FENCED_MEMBER_EPOCH"})
+"""Answers by which a client learns that it has no place any more, while its member is there still."""
+
+ROUND_TRIP_MS: Final = 2
+"""So long it takes, at least, until a member that got the answer to its JoinGroup sends SyncGroup."""
 
 AT_ONCE_MS: Final = 1_000
 """A client that waits while the event loop of the coordinator is blocked is back so soon after that."""
@@ -47,13 +57,38 @@ def _rejoined(history: FoldedGroup, event: schema.MemberRejoined) -> None:
     elif event.metadata_changed:
         pending = history.pending
         pending.add(pending.resubscribed, _resubscription(event, known))
-    was_loaded = known.was_loaded
+    was_loaded, joined_ms = known.was_loaded, known.joined_ms
     known.rejoin(event)
-    if history.group_type not in OF_EPOCHS and not _keeps_what_it_owns(history, known):
+    if history.group_type not in OF_EPOCHS and _keeps_what_it_owns(history, known):
+        history.owners.still_had(event.member.member_id, event.time_ms)
+        stable = history.latest_stable
+        is_next = stable is not None and (joined_ms or 0) <= (stable.ended_ms or 0)
+        part = stable.members.get(event.member.member_id) if stable is not None and is_next else None
+        if part is not None and event.reason.startswith(SYNC_FAILED):
+            history.owners.never_had(event.member.member_id, part.gained, part.lost)
+        elif part is not None and _was_not_told(history, event, part):
+            history.owners.never_had(event.member.member_id, part.gained, {})
+    elif history.group_type not in OF_EPOCHS:
         history.owners.gave_up(
-            event.member.member_id, event.time_ms, is_unsure=_came_late(history, event, was_loaded=was_loaded)
+            event.member.member_id,
+            event.time_ms,
+            is_unsure=_came_late(history, event, was_loaded=was_loaded),
+            consumed_ms=event.last_heard_ms,
         )
     _note_join(history, event.member, event.join_ms, event.time_ms)
+
+
+def _was_not_told(history: FoldedGroup, event: schema.MemberRejoined, part: MemberPart) -> bool:
+    """Whether a rebalance began so soon after the last one that a member of that had not sent SyncGroup by then.
+
+    Java's consumer says why it rejoins; that this was so, too.
+    """
+    latest, stable = history.latest, history.latest_stable
+    if latest is None or stable is None or latest.rebalance_started_ms is None or part.sync_ms is not None:
+        return False
+    if event.reason or (latest.member is not None and latest.member.member_id == event.member.member_id):
+        return False
+    return latest is not stable and latest.rebalance_started_ms - (stable.ended_ms or 0) <= ROUND_TRIP_MS
 
 
 def _came_late(history: FoldedGroup, event: schema.MemberRejoined, *, was_loaded: bool) -> bool:
@@ -67,7 +102,8 @@ def _came_late(history: FoldedGroup, event: schema.MemberRejoined, *, was_loaded
         )
         return was_loaded or is_reported
     history.owners.are_rejoins_recorded = True
-    return LATE * (event.time_ms - event.last_heard_ms) > event.session_timeout_ms
+    silent_ms = event.time_ms - event.last_heard_ms
+    return LATE * silent_ms > event.session_timeout_ms or silent_ms > LATE_MS
 
 
 def _keeps_what_it_owns(history: FoldedGroup, member: KnownMember) -> bool:
@@ -76,7 +112,8 @@ def _keeps_what_it_owns(history: FoldedGroup, member: KnownMember) -> bool:
     Java's consumer uses the protocol that all of its assignors have (KIP-429), whichever one the group uses.
     """
     stable, claiming = history.latest_stable, history.owners.claiming
-    names = [] if stable is None else [stable.protocol_name, *member.protocols]
+    # The assignors of a consumer group are the server's.
+    names = [] if stable is None else [*([] if stable.is_epoch else [stable.protocol_name]), *member.protocols]
     return bool(names) and all(is_cooperative(name) or name in claiming for name in names)
 
 
@@ -86,7 +123,10 @@ def _note_join(history: FoldedGroup, member: MemberRef, join_ms: int | None, at_
         started_ms = joining.rebalance_started_ms
         if join_ms is None and started_ms is not None:
             join_ms = max(0, at_ms - started_ms)
-        joining.part_of(member).join_ms = join_ms
+        part = joining.part_of(member)
+        if part.first_join_ms is None:
+            part.first_join_ms = part.join_ms
+        part.join_ms = join_ms
 
 
 def _removed(history: FoldedGroup, event: schema.MemberRemoved) -> None:
@@ -98,6 +138,8 @@ def apply_removal(
 ) -> None:
     """A member is gone, by an event of its own or by that which changed the type of its group."""
     existing = history.members.pop(event.member.member_id, None)
+    rejected, rejected_ms = _rejected(history, event)
+    answered_ms = _answered_ms(history, event.member.member_id)
     removal = Removal(
         event.member,
         event.cause,
@@ -112,7 +154,7 @@ def apply_removal(
         event.requested_by,
         event.connection_open,
         event.connection_closed_ms,
-        event.coordinator_paused_ms,
+        _paused_ms(history, event, answered_ms, at_ms),
         event.connection_closed_in_pause_ms,
         existing is not None and existing.is_revoking,
         existing is not None and (existing.was_loaded or _is_forgotten(event.member, existing.member)),
@@ -123,9 +165,10 @@ def apply_removal(
         None if existing is None else sum(map(len, existing.partitions.values())) + existing.unnamed_partitions,
         history.loaded_ms,
         event.connection_closed_in_pause_ms is not None and _is_back(history, event),
-        event.rejected,
+        rejected,
         None if existing is None else existing.left_ms,
-        _answered_ms(history, event.member.member_id),
+        answered_ms,
+        rejected_ms,
     )
     history.owners.gave_up(
         event.member.member_id,
@@ -142,6 +185,30 @@ def apply_removal(
         history.joining.members.pop(event.member.member_id, None)
 
 
+def _paused_ms(
+    history: FoldedGroup, event: schema.MemberRemoved | schema.DepartedMember, answered_ms: int | None, at_ms: int
+) -> int | None:
+    """For how long of the silence of a removed member the coordinator stood still: since its JoinGroup was answered."""
+    if not event.coordinator_paused_ms or answered_ms is None or answered_ms <= (event.last_heard_ms or 0):
+        return event.coordinator_paused_ms
+    pauses = (
+        coordinator_event
+        for coordinator_event in history.coordinator_events
+        if isinstance(coordinator_event, schema.CoordinatorPaused)
+    )
+    return sum(max(0, min(pause.until_ms, at_ms) - max(pause.from_ms, answered_ms)) for pause in pauses)
+
+
+def _rejected(history: FoldedGroup, event: schema.MemberRemoved | schema.DepartedMember) -> tuple[str, int | None]:
+    """With which error, and when, a request of a removed member was answered in its silence: the last that is told."""
+    for rejected in reversed(history.rejected):
+        if rejected.time_ms <= max(event.last_heard_ms or 0, event.rejected_ms or 0):
+            break
+        if rejected.member.member_id == event.member.member_id and rejected.error in GIVES_UP and not rejected.injected:
+            return rejected.error, rejected.time_ms
+    return event.rejected, event.rejected_ms
+
+
 def _consumed_ms(history: FoldedGroup, removal: Removal) -> int | None:
     """Until when a member that is gone surely had what it was assigned; None: it is not known to have left it unused.
 
@@ -149,6 +216,9 @@ def _consumed_ms(history: FoldedGroup, removal: Removal) -> int | None:
     its commits. One that exceeded max.poll.interval.ms may never have called poll() since it joined, and one that had
     no place may have been told of the next rebalance instead.
     """
+    heard_ms, closed_ms = removal.last_heard_ms, removal.connection_closed_ms
+    if heard_ms is not None and closed_ms is not None and closed_ms - heard_ms <= ROUND_TRIP_MS:
+        return heard_ms - 1  # of what its last request was answered with nothing may have reached it
     stable = history.latest_stable
     if removal.cause not in BY_REQUEST or removal.gives_no_reason or stable is None:
         return None
@@ -160,9 +230,8 @@ def _consumed_ms(history: FoldedGroup, removal: Removal) -> int | None:
 
 def _answered_ms(history: FoldedGroup, member_id: str) -> int | None:
     for generation in reversed(history.generations):
-        if generation.generation_started_ms is not None:
-            is_its_own = generation.protocol.joins_again and member_id in generation.members
-            return generation.generation_started_ms if is_its_own else None
+        if generation.generation_started_ms is not None and generation.protocol.joins_again:
+            return generation.generation_started_ms if member_id in generation.members else None
     return None
 
 
@@ -204,7 +273,9 @@ def _replaced(history: FoldedGroup, event: schema.StaticMemberReplaced) -> None:
     known = history.members[event.member.member_id] = old or KnownMember(event.member)
     old_member = known.member
     known.member, known.joined_ms = event.member, event.time_ms
-    known.subscribed_topics = tuple(event.subscribed_topics) or known.subscribed_topics
+    # In a consumer group an event about its subscription follows, if that is another one.
+    topics = event.old_subscribed_topics if history.group_type in OF_EPOCHS else event.subscribed_topics
+    known.subscribed_topics = tuple(topics) or known.subscribed_topics
     history.owners.replaced(event.old_member_id, event.member)
     _note_absence(history, event, known.left_ms)
     if event.state != STABLE and history.group_type not in OF_EPOCHS:

@@ -8,9 +8,12 @@ from coordinator.audit.schema import AuditEvent
 from coordinator.core.causes import Cause
 from coordinator.explain.changes import Changes
 from coordinator.explain.folded_group import EMPTY, RECONCILED, STABLE, FoldedGroup
-from coordinator.explain.generation import OF_EPOCHS, LateTarget, Outcome
+from coordinator.explain.generation import OF_EPOCHS, Generation, LateTarget, Outcome
 from coordinator.explain.known_member import KnownMember
 from coordinator.explain.owners import without
+
+STALE_GENERATIONS: Final = 2
+"""The one in which it is not known which topic is meant, and the next one, which is compared with it."""
 
 EPOCHS_AWAITED_MAX: Final = 20
 """So many epochs may rise while a target is computed until nobody waits for what it tells of its own epoch."""
@@ -40,6 +43,12 @@ def _rebalance_started(history: FoldedGroup, event: schema.RebalanceStarted) -> 
     generation.triggers = list(event.triggers)
     generation.topic_changes = dict(event.topic_changes)
     generation.recreated_topics = list(event.recreated_topics)
+    # After a load the coordinator knows a topic by its name alone; that it was deleted was told.
+    generation.recreated_topics += [
+        topic
+        for topic, (before, now) in event.topic_changes.items()
+        if before and now and topic in history.owners.gone and topic not in generation.recreated_topics
+    ]
     stable = history.latest_stable
     # A load reads the topics again: one that did not exist then is not the one that was assigned before.
     was_loaded = stable is not None and stable.coordinator_epoch != event.coordinator_epoch
@@ -75,6 +84,7 @@ def _generation_started(history: FoldedGroup, event: schema.GenerationStarted) -
     generation.triggers = list(event.triggers) or generation.triggers
     for topic in event.gone_topics:
         history.owners.deleted(topic, 0)
+    history.owners.gone_before = set(history.owners.gone)
     generation.unnamed_triggers = event.unnamed_triggers
     generation.pending_members = list(event.pending_members)
     generation.protocol_type, generation.protocol_name = event.protocol_type, event.protocol_name
@@ -85,6 +95,30 @@ def _generation_started(history: FoldedGroup, event: schema.GenerationStarted) -
     generation.slowest_join = generation.slowest_of(event)
     for known in history.members.values():
         generation.part_of(known.member)
+    if not generation.is_epoch and not history.is_observed:
+        _note_absent(history, generation)
+
+
+def _note_absent(history: FoldedGroup, generation: Generation) -> None:
+    """Static members that did not join in the join phase are assigned partitions all the same, if any.
+
+    Nothing was heard of them since it began, at least, if the coordinator listened for as long as a member that lives
+    is silent at most.
+    """
+    began_ms, until_ms = generation.rebalance_started_ms, generation.generation_started_ms
+    if began_ms is None or until_ms is None:
+        return
+    paused_ms = sum(
+        max(0, min(coordinator_event.until_ms, until_ms) - max(coordinator_event.from_ms, began_ms))
+        for coordinator_event in history.coordinator_events
+        if isinstance(coordinator_event, schema.CoordinatorPaused)
+    )
+    for member_id, part in generation.members.items():
+        existing = history.members.get(member_id)
+        is_absent = part.join_ms is None and part.member.group_instance_id is not None
+        session_ms = None if existing is None else existing.session_timeout_ms
+        if is_absent and session_ms and 2 * (until_ms - began_ms - paused_ms) >= session_ms:
+            history.owners.gave_up(member_id, began_ms, is_unsure=True)
 
 
 def _late_target(history: FoldedGroup, event: schema.GenerationStarted, epoch: int) -> None:
@@ -110,7 +144,7 @@ def _assigned(history: FoldedGroup, event: schema.MemberAssigned) -> None:
         part.partitions, part.unnamed_partitions = partitions, event.unnamed_partitions
         part.gained, part.lost, part.kept = event.gained, event.lost, event.kept
         part.claimed = event.claimed or 0
-        part.has_lost = any(topic not in history.owners.gone for topic in event.lost)
+        part.has_lost = any(topic not in history.owners.gone_before for topic in event.lost)
         before = history.members.get(member.member_id)
         part.worker, part.worker_before = event.worker, None if before is None else before.worker
     known = history.members.get(member.member_id)
@@ -118,6 +152,9 @@ def _assigned(history: FoldedGroup, event: schema.MemberAssigned) -> None:
         known = history.members[member.member_id] = KnownMember(member)
     known.partitions, known.unnamed_partitions, known.worker = partitions, event.unnamed_partitions, event.worker
     _apply_claims(history, event, known)
+    owners = history.owners
+    if any(topic in owners.gone and topic not in owners.gone_before for topic in partitions):
+        owners.stale = STALE_GENERATIONS
     history.owners.assigned(member, partitions, event.time_ms)
     if event.lost:
         history.owners.revoked(member.member_id, event.lost, event.time_ms)
@@ -127,15 +164,16 @@ def _apply_claims(history: FoldedGroup, event: schema.MemberAssigned, known: Kno
     """What a member said that it still owns when it rejoined tells what it had given up, whatever its assignor."""
     owners = history.owners
     protocol_name = "" if history.latest is None else history.latest.protocol_name
-    if event.claimed and event.claimed >= sum(map(len, event.kept.values())):
+    kept = sum(len(indexes) for topic, indexes in event.kept.items() if topic not in owners.gone_before)
+    if event.claimed and event.claimed >= kept:
         # Its assignor is cooperative, whatever its name: it had given up nothing before it got its assignment.
         owners.went_on(event.member.member_id)
         owners.claiming.update(filter(None, [protocol_name]))
-    elif event.claimed == 0 and protocol_name in owners.claiming:
+    elif event.claimed == 0 and (protocol_name in owners.claiming or "cooperative" in protocol_name):
         if event.kept and _has_rejoined(history, known):
             # It had lost all that before it rejoined, as clients do that find no coordinator for some time.
             owners.gave_up(event.member.member_id, known.joined_ms or 0, is_unsure=True)
-        elif event.lost and not event.kept:
+        elif event.lost and not event.kept and "cooperative" not in protocol_name:
             owners.went_on(event.member.member_id)  # until now, as its protocol is cooperative
 
 
@@ -179,7 +217,15 @@ def _is_of_a_rebalance(history: FoldedGroup, event: schema.MemberAssigned) -> bo
     return is_open or event.state not in (STABLE, EMPTY)
 
 
+def _is_over(history: FoldedGroup, event: schema.GenerationStable | schema.RebalanceSuperseded) -> bool:
+    """Whether the epoch was stable before: a load while a static member is away for a moment does not know that."""
+    latest = history.latest
+    return latest is not None and latest.outcome is Outcome.STABLE and latest.is_epoch and latest.is_same(event)
+
+
 def _stable(history: FoldedGroup, event: schema.GenerationStable) -> None:
+    if _is_over(history, event):
+        return
     generation = history.open_generation(event, event.generation_id)
     generation.become_stable(event)
     if generation.reconciliations is not None:
@@ -188,6 +234,10 @@ def _stable(history: FoldedGroup, event: schema.GenerationStable) -> None:
     # Logs of another Kafka's brokers name no partitions.
     are_recorded = not generation.has_gap and event.partitions is not None
     names_all = are_recorded and not any(part.unnamed_partitions for part in generation.members.values())
+    if history.owners.stale:
+        generation.partitions_moved = generation.unowned_partition_ms = generation.silent_partition_ms = None
+        names_all &= history.owners.stale < STALE_GENERATIONS
+        history.owners.stale -= 1
     if not names_all:
         history.owners.forget()
     change = history.owners.end_generation(history.members)
@@ -198,6 +248,8 @@ def _stable(history: FoldedGroup, event: schema.GenerationStable) -> None:
 
 
 def _superseded(history: FoldedGroup, event: schema.RebalanceSuperseded) -> None:
+    if _is_over(history, event):
+        return
     generation = history.open_generation(event, event.generation_id)
     generation.be_superseded(event)
     if not generation.awaits_target:

@@ -166,8 +166,13 @@ def unheard_since_start(context: Context) -> Iterator[UnheardSinceStart]:
     for removal in context.generation.changes.removed:
         if removal.cause is Cause.SESSION_EXPIRED:
             start_ms = _start_of_session(context.history, removal)
-            if start_ms is not None:
-                yield UnheardSinceStart(member=removal.member, start_ms=start_ms, evidence=derived(removal.seq))
+            if start_ms is not None and context.rejected_since(removal, start_ms) is None:
+                yield UnheardSinceStart(
+                    member=removal.member,
+                    start_ms=start_ms,
+                    has_committed=(removal.last_committed_ms or 0) > start_ms,
+                    evidence=derived(removal.seq),
+                )
 
 
 def _start_of_session(history: GroupHistory, removal: Removal) -> int | None:

@@ -6,6 +6,7 @@ from typing import Final
 
 import msgspec
 
+from coordinator.audit.schema import CoordinatorPaused
 from coordinator.core.causes import Cause
 from coordinator.explain.changes import Removal
 from coordinator.explain.claims.advice import Advice, Try
@@ -15,11 +16,13 @@ from coordinator.explain.claims.course import GaveUpLate, HeldUp, PendingIds
 from coordinator.explain.claims.price import Moved, Unowned
 from coordinator.explain.claims.silences import Back
 from coordinator.explain.clients import JOIN_IN_POLL, all_are, sends_poll_interval
+from coordinator.explain.generation import Generation
 from coordinator.explain.identities import identity
 from coordinator.explain.leaving import Leaving
-from coordinator.explain.makers.assignors import EAGER_ASSIGNORS, cooperative, sticky
+from coordinator.explain.makers.assignors import cooperative, sticky
 from coordinator.explain.makers.context import Context
 from coordinator.explain.makers.silences import joined_from, runs_streams
+from coordinator.explain.owners import EAGER_ASSIGNORS
 
 SLOW_REJOIN_MS: Final = 1_000
 """How much later than all others a member joins until that is worth an advice."""
@@ -93,6 +96,8 @@ def _for_removal(removal: Removal, context: Context, because: list[Claim]) -> Ad
         return _advice(Try.RIGHT_IS_MISSING, because, member=member)
     if removal.is_muted:
         return _advice(Try.QUOTA_IS_TOO_SMALL, because, member=member)
+    if removal.rejected and removal.cause is Cause.SESSION_EXPIRED:
+        return None  # its client was told that it has no place, and has come by another member id, or gone
     again = context.again(removal)
     if again is not None and removal.cause is Cause.SESSION_EXPIRED:
         # Its process lived, so it is known which session timeout would have been long enough.
@@ -124,6 +129,8 @@ def _for_removal(removal: Removal, context: Context, because: list[Claim]) -> Ad
             return None  # it was late because it was refused, and the advice for that is about a session
         case Cause.SYNC_TIMEOUT | Cause.REBALANCE_TIMEOUT if context.was_refused_to_join(removal):
             return None  # of its requests the coordinator knows the first one alone
+        case Cause.SYNC_TIMEOUT | Cause.REBALANCE_TIMEOUT if _stood_still(removal, context):
+            return _advice(Try.COORDINATOR_STOOD_STILL, because, member=member)
         case Cause.REBALANCE_TIMEOUT if removal.muted_ms:
             return _advice(Try.QUOTA_IS_TOO_SMALL, because, member=member)
         case Cause.REBALANCE_TIMEOUT:
@@ -135,6 +142,17 @@ def _for_removal(removal: Removal, context: Context, because: list[Claim]) -> Ad
         case Cause.MEMBER_LEFT:
             return _for_leave(removal, context, because)
     return None
+
+
+def _stood_still(removal: Removal, context: Context) -> bool:
+    """Whether the coordinator stood still for half of the time in which it waited for a member, or longer."""
+    from_ms = max(context.generation.disturbed_ms, removal.at_ms - (removal.rebalance_timeout_ms or 0))
+    paused_ms = sum(
+        max(0, min(coordinator_event.until_ms, removal.at_ms) - max(coordinator_event.from_ms, from_ms))
+        for coordinator_event in context.history.coordinator_events
+        if isinstance(coordinator_event, CoordinatorPaused)
+    )
+    return 2 * paused_ms >= removal.at_ms - from_ms > 0
 
 
 def _has_room(back: Back, context: Context) -> bool:
@@ -291,6 +309,8 @@ def _for_moves(context: Context, claims: Sequence[Claim]) -> Iterator[Advice]:
     members = [part.member for part in generation.members.values()]
     name = generation.protocol_name
     found = [claim for claim in claims if isinstance(claim, Moved)]
+    if generation.moved_needlessly and generation.moved_needlessly <= _lost_by_new_processes(generation):
+        return  # no assignor knows what a process had before it was restarted
     if generation.moved_needlessly:
         other = sticky(members, name) if name in EAGER_ASSIGNORS - {"sticky"} else None
         if other is None:
@@ -302,6 +322,13 @@ def _for_moves(context: Context, claims: Sequence[Claim]) -> Iterator[Advice]:
         if other is not None:
             stopped = [claim for claim in claims if isinstance(claim, Unowned)]
             yield _advice(Try.COOPERATIVE_ASSIGNOR, [*found, *stopped], change=other)
+
+
+def _lost_by_new_processes(generation: Generation) -> int:
+    """Partitions that static members had, which were restarted in the rebalance and so joined it with nothing."""
+    replaced = {replacement.member.member_id for replacement in generation.changes.replaced}
+    lost = (part.lost for member_id, part in generation.members.items() if member_id in replaced)
+    return sum(sum(map(len, each.values())) for each in lost)
 
 
 def _stopped_for_nothing(context: Context) -> bool:

@@ -1,14 +1,10 @@
 """How a group gets an assignor that stops or moves less, as far as all its clients have one."""
 
 from collections.abc import Iterable
-from typing import Final
 
 from coordinator.audit.schema import MemberRef
 from coordinator.explain.claims.advice import AssignorChange
 from coordinator.explain.clients import COOPERATIVE_ALONE, MIX_PROTOCOLS, STICKY, all_are
-
-EAGER_ASSIGNORS: Final = frozenset({"range", "roundrobin", "sticky"})
-"""Kafka's assignors whose members give up all partitions before they join (KIP-429); sticky at least moves few."""
 
 
 def cooperative(members: Iterable[MemberRef], protocol_name: str) -> AssignorChange | None:

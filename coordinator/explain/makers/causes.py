@@ -281,7 +281,9 @@ def silence_of(
 def _committed_since(removal: Removal) -> int | None:
     """When it committed last, if that was after its last heartbeat: in a consumer group that renews no session."""
     committed_ms, heard_ms = removal.last_committed_ms, removal.last_heard_ms
-    return committed_ms if committed_ms is not None and heard_ms is not None and committed_ms > heard_ms else None
+    if heard_ms is None:
+        heard_ms = removal.at_ms - (removal.session_timeout_ms or 0)
+    return committed_ms if committed_ms is not None and committed_ms > heard_ms else None
 
 
 def _was_revoking(removal: Removal, missing: Missing, context: Context) -> bool:

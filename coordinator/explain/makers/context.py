@@ -10,6 +10,8 @@ from coordinator.explain.generation import Generation, Outcome
 from coordinator.explain.history import GroupHistory
 from coordinator.explain.identities import identity
 
+TOLD_AGAIN_MS: Final = 60_000
+"""Of requests that are rejected again and again not each is told."""
 READ_AFTER_MS: Final = 1_000
 """What was sent while the coordinator stood still is read so soon after that."""
 HEARTBEATS: Final = frozenset({"Heartbeat", "ConsumerGroupHeartbeat"})
@@ -79,11 +81,15 @@ class Context:
         since_ms = removal.last_heard_ms
         if since_ms is None:
             return None
+        return self.rejected_since(removal, since_ms)
+
+    def rejected_since(self, removal: Removal, since_ms: int) -> RequestRejected | None:
+        """The first request under the id of a removed member that was rejected in this time before its removal."""
         theirs = (
             rejected for rejected in self.history.rejected if rejected.member.member_id == removal.member.member_id
         )
         return next(
-            (their for their in theirs if since_ms < their.time_ms <= removal.at_ms and not their.injected), None
+            (their for their in theirs if since_ms <= their.time_ms <= removal.at_ms and not their.injected), None
         )
 
     def may_be_refused(self, removal: Removal) -> bool:
@@ -101,7 +107,7 @@ class Context:
 
     def was_refused_to_join(self, removal: Removal) -> bool:
         """Whether its client asked to join again while it was waited for, and was refused."""
-        since_ms = removal.last_joined_ms or 0
+        since_ms = (removal.last_joined_ms or 0) - TOLD_AGAIN_MS
         who = identity(removal.member), (removal.member.client_id, removal.member.client_host)
         return any(
             rejected.api == "JoinGroup"

@@ -60,7 +60,8 @@ def _connections(context: Context, removals: list[Removal]) -> Iterator[Claim]:
 
 def _is_unexplained(removal: Removal) -> bool:
     """Whether its session ended, and neither the coordinator nor the member itself tells why."""
-    return removal.cause is Cause.SESSION_EXPIRED and not removal.is_by_coordinator and removal.left_ms is None
+    is_expired = removal.cause is Cause.SESSION_EXPIRED and removal.left_ms is None
+    return is_expired and not removal.is_by_coordinator and not removal.rejected
 
 
 def _came_again(context: Context, removals: list[Removal]) -> Iterator[CameAgain]:
@@ -81,7 +82,7 @@ def _closed(removal: Removal, closer: Closer | None, *, lives: bool) -> Connecti
     assert removal.connection_closed_ms is not None
     heard_ms, timeout_ms, silent_ms = removal.last_sign_ms, removal.session_timeout_ms, None
     is_long = heard_ms is not None and timeout_ms and removal.connection_closed_ms - heard_ms > timeout_ms // 2
-    if heard_ms is not None and is_long and not _waited(removal, removal.connection_closed_ms):
+    if heard_ms is not None and is_long and not removal.rejected and not removal.waited:
         silent_ms = removal.connection_closed_ms - heard_ms
     return ConnectionClosed(
         member=removal.member,
@@ -93,14 +94,6 @@ def _closed(removal: Removal, closer: Closer | None, *, lives: bool) -> Connecti
         in_pause_ms=removal.connection_closed_in_pause_ms if removal.gave_up else None,
         evidence=seen(removal.seq),
     )
-
-
-def _waited(removal: Removal, closed_ms: int) -> bool:
-    """Whether it waited for the answer to its JoinGroup when its connection closed: clients send no heartbeats then."""
-    joined_ms, answered_ms = removal.last_joined_ms, removal.answered_ms
-    if joined_ms is None or answered_ms is None or joined_ms != removal.last_heard_ms:
-        return False
-    return not joined_ms <= answered_ms <= closed_ms
 
 
 def runs_streams(generation: Generation, previous: Generation | None) -> bool:

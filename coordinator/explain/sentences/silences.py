@@ -33,7 +33,8 @@ def silent(claim: Silent, wording: Wording) -> str:
     silent_ms = claim.silent_ms
     if silent_ms is None or not claim.is_known:
         known = f", {timeout}" if timeout else ""
-        return f"nothing was heard of {who} for its session timeout{known}"
+        what = "nothing" if claim.committed_ms is None and not claim.rejected else "nothing that renews its session"
+        return f"{what} was heard of {who} for its session timeout{known}"
     if claim.rejected:
         return f"the requests of {who} were rejected for {duration(silent_ms)} ({claim.rejected}), so its session ended"
     if claim.committed_ms is not None:
@@ -196,9 +197,11 @@ def back(claims: Sequence[Back], wording: Wording) -> Iterator[str]:
 
 
 def unheard_since_start(claims: Sequence[UnheardSinceStart], wording: Wording) -> Iterator[str]:
-    theirs = "its session" if len(claims) == 1 else "their sessions"
-    names = wording.names.listed([claim.member for claim in claims])
-    yield f"Nothing was heard of {names} since then, when {theirs} began again."
+    for has_committed, what in ((False, "Nothing"), (True, "No heartbeat")):
+        members = [claim.member for claim in claims if claim.has_committed is has_committed]
+        if members:
+            theirs = "its session" if len(members) == 1 else "their sessions"
+            yield f"{what} was heard of {wording.names.listed(members)} since then, when {theirs} began again."
 
 
 # ---- the coordinator itself

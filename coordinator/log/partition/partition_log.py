@@ -284,14 +284,21 @@ class PartitionLog:
             LogAppendError: the write failed.
         """
         data = batches[0].data if len(batches) == 1 else b"".join([batch.data for batch in batches])
-        last_offset = batches[-1].last_offset
-        self._check_size(len(data))
+        last_offset, size_bytes = batches[-1].last_offset, len(data)
+        if size_bytes > self.config.segment_bytes:
+            self._check_size(size_bytes)
         try:
-            segment = self._segment_for(len(data), last_offset, max_timestamp_ms)
-            segment.append_prebuilt(data, batches, max_timestamp_ms)
+            items = self.segments.items
+            # Nearly every append of the coordinators ends here, so this asks no other method.
+            if not items or items[-1].damages or not items[-1].append_if_room(data, batches, max_timestamp_ms):
+                segment = self._segment_for(size_bytes, last_offset, max_timestamp_ms)
+                segment.append_prebuilt(data, batches, max_timestamp_ms)
         except OSError as error:
             raise LogAppendError(f"{self.name}: {error}") from error
-        self._appended(last_offset, len(data))
+        self.log_end_offset = last_offset + 1
+        self.appended_bytes += size_bytes
+        if self.log_end_offset >= self._flush_trigger.notify_at:
+            self._flush_trigger.notify(self)
 
     def _appended(self, last_offset: int, size_bytes: int) -> None:
         self.log_end_offset = last_offset + 1

@@ -58,6 +58,8 @@ class SegmentFile:
         Raises:
             OSError: the write failed; the segment is unchanged.
         """
+    def append_if_room(self, data: bytes, batches: Sequence[PrebuiltBatch], max_timestamp_ms: int) -> bool:
+        """As `append_prebuilt`, if there `has_room_for` them; false: they were not appended."""
     def track_batch(self, size_in_bytes: int, last_offset: int, max_timestamp_ms: int) -> None:
         """Add a batch at the end of the file to the segment's state and, if it is due, to the indexes.
 

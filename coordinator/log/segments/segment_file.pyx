@@ -53,7 +53,14 @@ cdef class SegmentFile:
         self.size_bytes = self.bytes_since_index_entry = 0
         self.max_timestamp_ms = self.first_timestamp_ms = NONE_YET
 
-    def has_room_for(self, int64_t size_bytes, int64_t last_offset, int64_t timestamp_ms):
+    def append_if_room(self, bytes data, batches, int64_t max_timestamp_ms):
+        cdef PrebuiltBatch last = batches[len(batches) - 1]
+        if not self.has_room_for(len(data), last.last_offset, max_timestamp_ms):
+            return False
+        self.append_prebuilt(data, batches, max_timestamp_ms)
+        return True
+
+    cpdef bint has_room_for(self, int64_t size_bytes, int64_t last_offset, int64_t timestamp_ms) except -1:
         if self.size_bytes == 0:
             return True
         return (
@@ -72,7 +79,7 @@ cdef class SegmentFile:
         for header in headers:
             self.track_batch(header.size_in_bytes, header.last_offset, header.max_timestamp_ms)
 
-    def append_prebuilt(self, data, batches, int64_t max_timestamp_ms):
+    cpdef append_prebuilt(self, bytes data, batches, int64_t max_timestamp_ms):
         cdef PrebuiltBatch each
         self.write(data)
         for each in batches:

@@ -5,6 +5,7 @@ import pytest
 from coordinator.audit import schema
 from coordinator.core.causes import Cause
 from coordinator.core.classic.events import MemberRemoved
+from coordinator.core.client_connection import MEMBERS_KEPT, ClientConnection
 from coordinator.core.groups.connection_at_removal import DeniedSince
 from coordinator.core.groups.states import GroupState
 from coordinator.core.stored import Producer
@@ -59,11 +60,54 @@ def test_the_connection_of_a_member_that_is_killed_closes_at_once(sim):
 
 
 def test_a_close_before_the_member_was_last_heard_says_nothing(sim):
+    """Its connection had so many members that it is not asked again by which one it comes."""
     (a,) = sim.stable_with("a")
-    sim.disconnect(a)
+    found = sim.group.members[a].client_connection
+    assert found is not None
+    found.close(sim.now_ms)
     beat(sim, a, 3_000)  # over another connection
     sim.advance(SESSION_TIMEOUT_MS)
     assert connection(sim) == (None, None)
+
+
+def test_a_heartbeat_over_another_connection_tells_by_which_one_the_member_comes(sim):
+    (a,) = sim.stable_with("a")
+    sim.disconnect(a)
+    beat(sim, a, 6_000)
+    sim.disconnect(a)
+    beat(sim, a, 3_000)
+    killed_ms = sim.now_ms
+    sim.disconnect(a)
+    sim.advance(SESSION_TIMEOUT_MS)
+    assert connection(sim) == (False, killed_ms)
+
+
+def test_a_heartbeat_of_another_generation_tells_by_which_connection_the_member_comes(sim):
+    (a,) = sim.stable_with("a")
+    sim.disconnect(a)
+    sim.advance(1_000)
+    sim.heartbeat(a, generation_id=sim.group.generation_id - 1)
+    rejected_ms = sim.now_ms
+    sim.advance(SESSION_TIMEOUT_MS)
+    assert connection(sim) == (True, None)
+    told = audited_removal(sim)
+    assert (told.rejected, told.rejected_ms) == ("ILLEGAL_GENERATION", rejected_ms)
+
+
+def test_a_member_that_was_never_rejected_has_no_time_of_it(sim):
+    sim.stable_with("a")
+    sim.advance(SESSION_TIMEOUT_MS)
+    told = audited_removal(sim)
+    assert (told.rejected, told.rejected_ms) == ("", None)
+
+
+def test_a_connection_remembers_the_newest_of_its_members():
+    found = ClientConnection()
+    for number in range(MEMBERS_KEPT + 1):
+        found.carry("g", f"m{number}")
+    assert len(found.members) == MEMBERS_KEPT
+    assert ("g", "m0") not in found.members
+    assert ("g", f"m{MEMBERS_KEPT}") in found.members
 
 
 def test_a_member_that_joins_over_another_connection_is_connected_again(sim):

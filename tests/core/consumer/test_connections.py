@@ -54,12 +54,12 @@ def test_a_process_that_is_killed_closes_it_at_once_and_the_story_says_so(world)
     assert PROCESS_ENDED in story.advice
 
 
-def test_a_member_that_was_heard_over_another_connection_has_an_unknown_one(world):
+def test_a_member_that_was_heard_over_another_connection_is_known_by_that(world):
     world.disconnect("a")
     world.advance(1_000)
     world.beat("a", 2)
     world.advance(SESSION_MS)
-    assert removed(world) == ConnectionAtRemoval()
+    assert removed(world) == ConnectionAtRemoval(is_open=True)
 
 
 def test_a_heartbeat_that_changes_what_it_may_use_tells_of_its_connection(world):

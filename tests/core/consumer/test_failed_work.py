@@ -1,6 +1,6 @@
 """Work of consumer groups beside requests that fails, at each step: the group gets its assignment afterwards."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import pairwise
 from typing import Any, Final
 
@@ -19,6 +19,7 @@ from coordinator.core.decision import Environment
 from coordinator.core.groups.background_work import Worker, WorkSteps
 from coordinator.core.groups.session_expiry import RETRY_MS
 from coordinator.core.kinds import operations
+from coordinator.core.stored_batch import StoredBatch
 from coordinator.groups.state_machine import GroupStateMachine
 from coordinator.log.errors import LogAppendError
 from coordinator.log.partition.partition_log import PartitionLog
@@ -96,7 +97,13 @@ def records_raise(faults: Faults, world: World) -> None:
 
 
 def measuring_raises(faults: Faults, world: World) -> None:
-    faults.raise_in(Batch, "divided", lambda *_: True)
+    class MeasuringFails(Batch):
+        def divided(self, decided: Iterable[StoredBatch]) -> list[StoredBatch]:
+            if faults.are_there:
+                raise ValueError("fault in divided")
+            return super().divided(decided)
+
+    faults.patch.setattr("coordinator.runtime.shard.Batch", MeasuringFails)
 
 
 def giving_up_raises(faults: Faults, world: World) -> None:

@@ -27,7 +27,7 @@ from coordinator.front.loop_scheduler import LoopScheduler
 from coordinator.front.rejection_log import RejectionLog
 from coordinator.front.request_chain import RequestChain
 from coordinator.front.request_context import Endpoint
-from coordinator.front.request_dispatcher import RequestDispatcher
+from coordinator.front.request_dispatcher import PeerWatch, RequestDispatcher, RequestPath
 from coordinator.front.request_runner import RequestRunner
 from coordinator.front.requirements import GROUP_REQUIREMENTS
 from coordinator.front.slow_peers import SlowPeers
@@ -75,13 +75,13 @@ class GroupNode:
         limits = ConnectionLimits(config, scheduler)
         slices = Slices(self._no_callback)
         self.dispatcher = RequestDispatcher(
-            self.chain,
-            RequestRunner(slices),
-            self.throttling,
+            RequestPath(chain=self.chain, runner=RequestRunner(slices), throttling=self.throttling),
+            PeerWatch(
+                limits=limits,
+                slow_peers=SlowPeers(config, scheduler, lambda: self.server.now_ms),
+                rejections=RejectionLog(scheduler, lambda: self.server.now_ms),
+            ),
             pending=self.pending,
-            limits=limits,
-            slow_peers=SlowPeers(config, scheduler, lambda: self.server.now_ms),
-            rejections=RejectionLog(scheduler, lambda: self.server.now_ms),
             environment=self.server.environment,
             slices=slices,
             fire_due=self._fire_due,

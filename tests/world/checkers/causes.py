@@ -39,7 +39,15 @@ def resubscribed(claim: claims.Resubscribed, truth: Truth, context: Context) -> 
     process = truth.process_of(claim.member.member_id)
     if process is None:
         return None
-    said = [subscription for subscription in process.subscriptions if subscription.at_ms <= context.known_ms]
+    # What a static member subscribes to goes on with it when another process takes its place.
+    same = (
+        [process]
+        if process.instance_id is None
+        else [each for each in truth.processes if each.instance_id == process.instance_id]
+    )
+    said = [
+        subscription for one in same for subscription in one.subscriptions if subscription.at_ms <= context.known_ms
+    ]
     if not said:
         return "it has said nothing"
     if claim.change is claims.Change.TOPICS:

@@ -5,7 +5,7 @@ from typing import Final
 
 from coordinator.audit.schema import MemberRef
 from coordinator.explain.claims.claim import Claim
-from tests.world.checkers import advice, causes, course, endings, findings, notes, price, silences
+from tests.world.checkers import advice, causes, course, endings, findings, notes, price, progress, silences
 from tests.world.checkers.context import Check, Context, Contradiction
 from tests.world.truth import Truth
 
@@ -17,6 +17,7 @@ CHECKS: Final[dict[type[Claim], Check]] = {
     **endings.CHECKS,
     **advice.CHECKS,
     **findings.CHECKS,
+    **progress.CHECKS,
     **notes.CHECKS,
 }
 

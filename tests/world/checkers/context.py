@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 from coordinator.explain.claims.claim import Claim
 from coordinator.explain.generation import Generation, Outcome
 from tests.world.history import History
-from tests.world.truth import AwayKind, Truth
+from tests.world.truth import Away, AwayKind, Truth
 
 
 class Contradiction(NamedTuple):
@@ -34,6 +34,8 @@ class Context(NamedTuple):
     ended_ms: int | None
     stable_before_ms: int | None
     """When the last stable generation before became so."""
+    stable_before_id: int = -1
+    """Its id."""
     told: tuple[Claim, ...] = ()
     """All that is claimed about this generation at the same time."""
 
@@ -50,18 +52,21 @@ Check = Callable[[Any, Truth, Context], str | None]
 def written_until(truth: Truth, context: Context) -> int:
     """Until when events were there to be read: a full disk takes none, and an audit is read from its coordinator."""
     reported_ms = context.reported_ms
-    gone = [
-        each for each in truth.away if each.kind is not AwayKind.PAUSED and each.from_ms <= reported_ms < each.until_ms
-    ]
+    gone = _gone_at(truth, reported_ms)
     if gone:
         told = [context.begin_ms + each for each in context.history.reported_ms]
-        reported_ms = max((line for line in told if line <= gone[0].from_ms), default=context.begin_ms)
+        read = [line for line in told if line <= gone[0].from_ms and not _gone_at(truth, line)]
+        reported_ms = max(read, default=context.begin_ms)
     return min(
         [
             reported_ms,
             *(start for start, end in truth.full.all if start <= reported_ms < end or _fails(truth, end, reported_ms)),
         ]
     )
+
+
+def _gone_at(truth: Truth, at_ms: int) -> list[Away]:
+    return [each for each in truth.away if each.kind is not AwayKind.PAUSED and each.from_ms <= at_ms < each.until_ms]
 
 
 def _fails(truth: Truth, from_ms: int, reported_ms: int) -> bool:
@@ -100,5 +105,6 @@ def context_of(
         generation.disturbed_ms or generation.started_ms or reported_ms,
         generation.ended_ms,
         None if before is None else before.ended_ms,
+        -1 if before is None else before.generation_id,
         told,
     )

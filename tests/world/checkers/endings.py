@@ -19,7 +19,7 @@ def _came_to(truth: Truth, state: str, at_ms: int) -> bool:
 
 
 def stable(claim: claims.Stable, truth: Truth, context: Context) -> str | None:
-    if claim.at_ms is None:
+    if claim.at_ms is None or truth.went_on_at(claim.at_ms):
         return None
     # Of several states in one iteration of the event loop the last one alone is written down.
     was_so = any(

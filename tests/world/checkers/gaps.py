@@ -26,7 +26,9 @@ def plans_until(truth: Truth, context: Context) -> Iterator[Plan]:
             assigned = {member_id: partitions & whole[1] for member_id, partitions in plan.assigned.items()}
             plan = plan._replace(assigned=assigned)  # noqa: PLW2901
         is_late = context.is_epoch and plan.is_synced and plan.generation_id == context.generation_id
-        if plan.at_ms <= context.known_ms or (is_late and plan.at_ms <= context.known_ms + SYNC_MS):
+        # Of a later generation in the same ms, as after a pause, nothing was known when this one was stable.
+        is_next = plan.at_ms == context.known_ms and plan.generation_id > context.generation_id
+        if (plan.at_ms <= context.known_ms and not is_next) or (is_late and plan.at_ms <= context.known_ms + SYNC_MS):
             yield plan
 
 
@@ -37,7 +39,7 @@ def is_since_then(plan: Plan, context: Context) -> bool:
     generation, as after a pause of the coordinator.
     """
     stable_ms = context.stable_before_ms
-    is_later = stable_ms is None or plan.at_ms > stable_ms or plan.generation_id == context.generation_id
+    is_later = stable_ms is None or plan.at_ms > stable_ms or plan.generation_id > context.stable_before_id
     return plan.at_ms >= context.disturbed_ms and is_later
 
 
@@ -103,6 +105,8 @@ class Gap(NamedTuple):
     """For how much of the least nobody coordinated, who could have noticed it."""
     was_released: bool = False
     """An assignment had taken it from its owner."""
+    was_kept: bool = False
+    """Its owner has it again without having given it up: it was its owner all the time, be it suspended or busy."""
 
 
 def gaps(truth: Truth, context: Context) -> dict[Partition, Gap]:
@@ -124,7 +128,9 @@ def all_gaps(truth: Truth, context: Context) -> Iterator[tuple[Partition, Gap]]:
         process = truth.process_of(now)
         gap = _gap(truth, partition, at_ms, before)
         is_over = process is None or process.lived_at(at_ms)
-        yield partition, gap._replace(is_over=is_over, was_released=was_released)
+        spans = [each.span for each in truth.by_partition.get(partition, ()) if each.member_id == now]
+        was_kept = now == before and any(start < at_ms < end for start, end in spans)
+        yield partition, gap._replace(is_over=is_over, was_released=was_released, was_kept=was_kept)
 
 
 def _steps(truth: Truth, context: Context) -> Iterator[tuple[Partition, int, str, str, bool]]:
@@ -151,6 +157,8 @@ def _steps(truth: Truth, context: Context) -> Iterator[tuple[Partition, int, str
                 is_new |= is_eager and bool(known) and known[-1][4] != plan.generation_id
                 was_released = partition in released
                 is_new |= bool(known) and truth.was_removed(member_id, known[-1][1], plan.at_ms)
+                # So do classic members of a consumer group, and those of a group that changes its type.
+                is_new |= bool(known) and _let_go(truth, partition, member_id, known[-1][1], plan.at_ms)
                 released.discard(partition)
                 if is_since_then(plan, context) and is_new:
                     known.append((member_id, plan.at_ms, before, was_released, plan.generation_id))
@@ -158,6 +166,14 @@ def _steps(truth: Truth, context: Context) -> Iterator[tuple[Partition, int, str
         for member_id, at_ms, before, was_released, _ in known:
             if before is not None:
                 yield partition, at_ms, before, member_id, was_released
+
+
+def _let_go(truth: Truth, partition: Partition, member_id: str, from_ms: int, until_ms: int) -> bool:
+    """Whether a member gave a partition up in a time, and has it not at its end."""
+    spans = [each.span for each in truth.by_partition.get(partition, ()) if each.member_id == member_id]
+    return any(from_ms < end <= until_ms for _, end in spans) and not any(
+        start < until_ms < end for start, end in spans
+    )
 
 
 def _gap(truth: Truth, partition: Partition, at_ms: int, owner: str) -> Gap:
@@ -171,6 +187,8 @@ def _gap(truth: Truth, partition: Partition, at_ms: int, owner: str) -> Gap:
     if removal is not None and process is not None and process.cut.within(stopped_ms - 1, removal.until_ms):
         # What the network held back is a sign of life when it arrives, be it a goodbye.
         stopped_ms = max(stopped_ms, truth.last_arrival(owner, removal.until_ms + 1, Fate.HANDLED) or 0)
+    if process is not None and process.cut.within(stopped_ms - 1, at_ms) and removal is None:
+        stopped_ms = max(stopped_ms, truth.last_arrival(owner, at_ms, Fate.HANDLED) or 0)  # as above, of a JoinGroup
     told = truth.arrivals(owner, stopped_ms - NETWORK_MS, stopped_ms + NETWORK_MS)
     least = at_ms - stopped_ms - (0 if any(line.fate is Fate.HANDLED for line in told) else BEAT_MS)
     most = at_ms - min(first_ms if surely is None else surely, at_ms if heard is None else heard)

@@ -36,8 +36,17 @@ def unowned(claim: claims.Unowned, truth: Truth, context: Context) -> str | None
     if claim.shortest_ms > shortest + BEAT_MS:
         return f"of {claim.partitions} partitions one had no owner for {shortest} ms at most"
     told = sum(each.partitions for each in context.told if isinstance(each, claims.Unowned))
-    missing = sum(each.least - each.hidden > BEAT_MS and each.is_over for each in found.values())
+    missing = sum(
+        each.least - each.hidden > BEAT_MS and each.is_over and not each.was_kept and _is_there(which, truth, context)
+        for which, each in found.items()
+    )
     return f"{missing} partitions had no owner, and {told} are told of" if told < missing else None
+
+
+def _is_there(partition: Partition, truth: Truth, context: Context) -> bool:
+    """Whether it was there still when the generation was stable: what was deleted is of no interest any more."""
+    name, topic_id, _ = partition
+    return truth.topic_at(name, context.known_ms)[0] == topic_id and truth.topic_at(name, context.known_ms)[1] > 0
 
 
 class Meant(NamedTuple):
@@ -68,12 +77,16 @@ def _meant(
     }
     surely: list[tuple[Partition, Gap]] = []
     perhaps: list[tuple[Partition, Gap]] = []
+    every = list(every)
     for which, gap in every:
         is_named = truth.identity(gap.owner) in named
         is_either = is_named and (gap.was_released or gap.stopped_ms >= context.disturbed_ms - BEAT_MS)
         if is_named == bool(claim.owners) or is_either:
             perhaps.append((which, gap))
-            if not is_either and gap.is_over and gap == found[which]:
+            others = [each.most for place, each in every if place == which and each is not gap]
+            is_longest = gap == found[which] and gap.least >= max(others, default=0)
+            is_longest &= _is_there(which, truth, context)
+            if not is_either and gap.is_over and is_longest and not gap.was_kept:
                 surely.append((which, gap))
     return Meant(list(longest(surely).values()), list(longest(perhaps).values()))
 

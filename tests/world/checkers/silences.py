@@ -39,7 +39,8 @@ def silent(claim: claims.Silent, truth: Truth, context: Context) -> str | None:
     away_ms = truth.was_away(since_ms, until_ms)
     # Of one whose connection is not known it may as well have been a quota or a right.
     is_explained = own_fault(process, truth, since_ms, until_ms) or done_to(process, since_ms, until_ms)
-    if away_ms > EXPIRY_MS and not is_explained:
+    listened_ms = until_ms - since_ms - away_ms
+    if away_ms > EXPIRY_MS and listened_ms + BEAT_MS < (claim.timeout_ms or until_ms) and not is_explained:
         return f"the coordinator was away for {away_ms} ms, and nothing was wrong with the member"
     return None
 
@@ -135,7 +136,10 @@ def muted(claim: claims.Muted, truth: Truth, context: Context) -> str | None:
     muted_ms = removal.process.muted.within(from_ms, removal.until_ms)
     if not min(muted_ms, claim.timeout_ms or 0) - BEAT_MS <= claim.muted_ms <= muted_ms + NETWORK_MS:
         return f"its connection was not read for {muted_ms} ms"
-    fault_ms = own_fault(removal.process, truth, removal.until_ms - (claim.timeout_ms or 0), removal.until_ms)
+    began_ms = removal.until_ms - (claim.timeout_ms or 0)
+    if removal.process.muted.within(began_ms, removal.until_ms) + BEAT_MS >= (claim.timeout_ms or 0):
+        return None  # whatever it sent, nobody would have read it
+    fault_ms = own_fault(removal.process, truth, began_ms, removal.until_ms)
     if claim.timeout_ms and fault_ms >= claim.timeout_ms - NETWORK_MS:
         return f"it could send nothing for {fault_ms} ms"
     return None
@@ -275,7 +279,9 @@ def unheard_since_start(claim: claims.UnheardSinceStart, truth: Truth, context: 
     heard = [
         arrival
         for arrival in truth.arrivals(claim.member.member_id, claim.start_ms, membership.until_ms - INSTANT_MS)
-        if arrival.fate is Fate.HANDLED and arrival.member_id == claim.member.member_id
+        if arrival.fate is Fate.HANDLED
+        and arrival.member_id == claim.member.member_id
+        and not (claim.has_committed and arrival.api == "OffsetCommit")
     ]
     return f"{heard[0].api} of it arrived {heard[0].at_ms - claim.start_ms} ms after the start" if heard else None
 

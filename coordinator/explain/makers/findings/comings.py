@@ -87,10 +87,15 @@ def rolling_restart(facts: Facts, now_ms: int) -> Iterator[RollingRestart]:
     window = densest(left, WINDOW_MS, lambda visit: visit.removal.at_ms)
     sizes = [generation.member_count or 0 for generation in facts.stable]
     visits = Counter(identity(visit.removal.member) for visit in window)
+    # Who goes again after it came back is the same client.
+    back = {visit.back_id for visit in window}
+    restarted = Counter(
+        identity(visit.removal.member) for visit in window if visit.removal.member.member_id not in back
+    )
     if any(number >= FLAPS * facts.most_at_once[who] for who, number in visits.items()):
         return  # a client that comes and goes several times: that is flapping
     # A client that was restarted on another host counts once: there were no more members than that.
-    members = min(sum(min(number, facts.most_at_once[who]) for who, number in visits.items()), max(sizes, default=0))
+    members = min(sum(min(number, facts.most_at_once[who]) for who, number in restarted.items()), max(sizes, default=0))
     if members < 2 or members * 2 < max(sizes, default=0):
         return
     first, last = window[0].removal.at_ms, max(visit.back_ms or 0 for visit in window)

@@ -108,7 +108,10 @@ def without_progress(
 
 
 def _refs(members: Iterable[Member], history: GroupHistory | None) -> dict[str, MemberRef]:
-    """Member id → the member, as the audit knows it if that has the same client."""
+    """Member id → the member, as the audit knows it if that has the same client, or took the place of a static one.
+
+    Of that the description goes on to tell the client before, as Kafka does.
+    """
     found = {}
     for member in members:
         ref = MemberRef(member.member_id, member.client_id, member.client_host, member.group_instance_id)
@@ -117,7 +120,8 @@ def _refs(members: Iterable[Member], history: GroupHistory | None) -> dict[str, 
             member.client_id,
             member.client_host,
         )
-        found[member.member_id] = existing.member if existing is not None and is_same else ref
+        is_replaced = history is not None and member.member_id in history.clients
+        found[member.member_id] = existing.member if existing is not None and (is_same or is_replaced) else ref
     return found
 
 
@@ -187,7 +191,9 @@ def _standing(position: Position, owner: MemberRef) -> StandingPartition:
 def _others(owned: Sequence[Position], standing: Sequence[StandingPartition]) -> Goes:
     """What an owner's partitions do beside those that stand still."""
     since_ms = min(each.since_ms for each in standing)
-    if any((position.standing.moved_ms or 0) > since_ms for position in owned if position.standing is not None):
+    places = {(each.partition.topic, each.partition.partition) for each in standing}
+    others = [position.standing for position in owned if (position.topic, position.partition) not in places]
+    if any((other.moved_ms or 0) > since_ms for other in others if other is not None):
         return Goes.ON
     waiting = sum((position.lag or 0) > 0 for position in owned)
     return Goes.NOT if waiting == len(standing) > 1 else Goes.UNKNOWN

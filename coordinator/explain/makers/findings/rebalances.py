@@ -8,7 +8,8 @@ from coordinator.explain.claims.claim import derived
 from coordinator.explain.claims.findings import Kind, StoppedForNothing, Storm
 from coordinator.explain.facts import Facts
 from coordinator.explain.generation import Generation
-from coordinator.explain.makers.assignors import EAGER_ASSIGNORS, cooperative
+from coordinator.explain.makers.assignors import cooperative
+from coordinator.explain.owners import EAGER_ASSIGNORS
 from coordinator.explain.storms import UNKNOWN, Rebalances, storms_of_group
 
 IDLE_REBALANCES: Final = 3

@@ -1,0 +1,285 @@
+"""Commits of steady members, read where they lie and decided at their turn without messages, decisions or events.
+
+A commit is steady if the sessions would answer the heartbeats of its member, and the core would do nothing with it but
+store the offsets. It is read when it comes (`SteadyCommits.read`), waits in the queue of its shard like any other
+operation, and is decided at its turn (`SteadyCommit.handle`): the same records, the same changes of the group and the
+same answer as `core/offsets/commit.py` makes. What turns out to be unusual becomes that operation, in the same place of
+the queue, before anything has changed.
+"""
+
+cimport cython
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
+from cpython.object cimport PyObject
+from libc.stdint cimport int32_t, int64_t, uint8_t
+from libc.string cimport memcpy
+
+from _wire.commit_frames cimport (
+    WITH_TOPIC_ID, CommitFields, CommittedPartition, CommittedTopic, answer_ends_bytes, answered_topic_bytes,
+    end_commit_topic, put_answer_begin, put_answered_partition, put_answered_topic, read_commit, read_commit_partition,
+    read_commit_topic,
+)
+from _wire.heartbeat_frames cimport Span
+from _wire.primitives cimport PyUnicode_AsUTF8AndSize, PyUnicode_DATA, PyUnicode_New, is_ascii
+from coordinator.core.offsets.records cimport CommittedOffset, offset_key, offset_value
+from coordinator.core.stored_batch cimport StoredBatch, plain_batch
+from coordinator.groups.sessions cimport Session, SessionTable
+from coordinator.runtime.collected cimport Batch
+
+from sys import intern
+
+from coordinator.config.group_keys import OFFSET_METADATA_MAX_BYTES
+from coordinator.core.partitioning import partition_for
+
+cdef enum:
+    EPOCH_VERSION = 9                   # the first one that members with an epoch may use
+    ASCII_MAX = 127
+
+
+cdef str ascii_text(const Span *span):
+    """The text of bytes that are ASCII; an empty one of null."""
+    cdef object text
+    if span.size <= 0:
+        return ""
+    text = PyUnicode_New(span.size, ASCII_MAX)
+    memcpy(PyUnicode_DATA(text), span.data, span.size)
+    return <str>text
+
+
+@cython.final
+cdef class KnownTopic:
+    """A topic that exists."""
+
+
+@cython.final
+cdef class SteadyCommits:
+    def __init__(
+        self, SessionTable sessions not None, environment, coordinator, as_operation, int64_t elements_max,
+        scheduler, now_ms,
+    ):
+        self.sessions = sessions
+        self.environment = environment
+        self.coordinator = coordinator
+        self.shards = coordinator.shards
+        self.as_operation = as_operation
+        self.scheduler = scheduler
+        self.call_soon = None if scheduler is None else scheduler.call_soon
+        self.now_ms = now_ms
+        self.queued_in = {}
+        self.elements_max = elements_max
+        self.topics = {}
+
+    cpdef SteadyCommit read(self, bytes frame, object waiting, int64_t now_ms):
+        cdef SteadyCommit commit
+        cdef CommitFields fields
+        cdef Py_ssize_t answer_bytes = 0
+        cdef int32_t partitions = 0
+        cdef Session session
+        cdef list topics
+        if self.sessions.leaves_heartbeats or self.sessions.leaves_requests or self.sessions.asks_authorizer:
+            return None
+        if not read_commit(<const uint8_t *>PyBytes_AS_STRING(frame), PyBytes_GET_SIZE(frame), &fields):
+            return None
+        session = self.session_of(&fields, now_ms)
+        if session is None:
+            return None
+        topics = self.topics_of(&fields, &answer_bytes, &partitions)
+        if topics is None:
+            return None
+        commit = SteadyCommit.__new__(SteadyCommit)
+        commit.commits, commit.waiting, commit.frame, commit.fields = self, waiting, frame, fields
+        commit.topics, commit.answer_bytes, commit.partitions = topics, answer_bytes, partitions
+        commit.key, commit.member_id, commit.api_version = session.group.name, session.name, fields.api_version
+        if session.group.partition < 0:
+            session.group.partition = partition_for(session.group.name, len(self.shards))
+        self.shards[session.group.partition].submit(commit)
+        if self.call_soon is None:
+            self.coordinator.drain_later(session.group.partition)
+            return commit
+        if not self.queued_in:
+            self.call_soon(self.drain)
+        self.queued_in[session.group.partition] = None
+        return commit
+
+    def drain(self):
+        cdef int64_t now_ms
+        cdef dict queued_in = self.queued_in
+        self.queued_in = {}
+        if self.scheduler.is_abandoned:
+            return
+        now_ms = self.now_ms()
+        self.environment.wall.follow(now_ms)
+        self.coordinator.drain_steady(queued_in, now_ms)
+
+    cdef Session session_of(self, const CommitFields *fields, int64_t now_ms):
+        """The session of the member, if it may commit in its generation or epoch as far as sessions know; else None."""
+        cdef PyObject *found = self.sessions.probe(
+            fields.group_id.data, fields.group_id.size, fields.member_id.data, fields.member_id.size
+        )
+        if found == NULL:
+            return None
+        if self.sessions.is_live(<Session>found, &fields.instance_id, fields.generation_id, now_ms) or (
+            fields.api_version >= EPOCH_VERSION
+            and self.sessions.has_steady_epoch(<Session>found, fields.generation_id, now_ms)
+        ):
+            return <Session>found
+        return None
+
+    cdef list topics_of(self, const CommitFields *fields, Py_ssize_t *answer_bytes, int32_t *partitions):
+        """The names of the topics; None if anything is unusual, or a partition does not exist. Counts what is there."""
+        cdef CommittedTopic topic
+        cdef CommittedPartition partition
+        cdef KnownTopic known
+        cdef const uint8_t *p = fields.first_topic
+        cdef bint is_id = fields.api_version >= WITH_TOPIC_ID
+        cdef list names = []
+        answer_bytes[0] = answer_ends_bytes(fields)
+        if fields.topics > self.elements_max:
+            return None
+        for _ in range(fields.topics):
+            if not read_commit_topic(&p, fields, &topic):
+                return None
+            partitions[0] += topic.partitions
+            if fields.topics + partitions[0] > self.elements_max:
+                return None
+            if is_id:
+                known = self.topic_of(PyBytes_FromStringAndSize(<const char *>topic.name.data, topic.name.size), True)
+            elif is_ascii(topic.name.data, topic.name.size):
+                known = self.topic_of(ascii_text(&topic.name), False)
+            else:
+                return None
+            if known is None:
+                return None
+            for _ in range(topic.partitions):
+                if not read_commit_partition(&p, fields, &partition):
+                    return None
+                if partition.index < 0 or partition.index >= known.partitions:
+                    return None
+            if not end_commit_topic(&p, fields):
+                return None
+            names.append(known.name)
+            answer_bytes[0] += answered_topic_bytes(fields, &topic)
+        return names if end_commit_topic(&p, fields) else None
+
+    cdef KnownTopic topic_of(self, object key, bint is_id):
+        """The topic of that name, or of that id; None if there is none. Known until the metadata change."""
+        cdef KnownTopic known
+        if self.topics_known_at != self.sessions.changes:
+            self.topics_known_at = self.sessions.changes
+            self.topics.clear()
+        known = <KnownTopic>self.topics.get(key)
+        if known is None:
+            topics = self.environment.topics
+            name = topics.topic_name(key) if is_id else key
+            count = topics.partition_count(name) if name else 0
+            if not count:
+                return None
+            known = KnownTopic.__new__(KnownTopic)
+            known.name, known.partitions = intern(name), count
+            self.topics[key] = known
+        return known
+
+
+@cython.final
+cdef class SteadyCommit:
+    def handle(self, machine, Batch batch not None, int64_t now_ms):
+        cdef Session session = self.commits.session_of(&self.fields, now_ms)
+        cdef dict accepted, known
+        cdef list records
+        cdef StoredBatch stored
+        cdef int64_t at_ms
+        group = None if session is None else (<dict>machine.groups).get(self.key)
+        if group is None:
+            return False
+        offsets = group.offsets
+        if offsets.pending is not None:
+            return False                # what transactions have pending may be superseded
+        at_ms = now_ms + <int64_t>self.commits.environment.wall.step_ms
+        accepted, records = {}, []
+        if not self.read_offsets(offsets.by_topic, at_ms, accepted, records):
+            return False
+        stored = plain_batch(records)
+        if stored.size_bytes > batch.bytes_max:
+            return False
+        by_topic = <dict>offsets.by_topic
+        for topic, committed in accepted.items():
+            known = <dict>by_topic.get(topic)
+            if known is None:
+                by_topic[topic] = committed
+            else:
+                known.update(committed)
+        membership = group.membership
+        member = membership.members.get(self.member_id)
+        if member is not None:
+            member.committed_ms = at_ms
+        if self.commits.sessions.is_live(session, &self.fields.instance_id, self.fields.generation_id, now_ms):
+            session.deadline_ms = now_ms + session.timeout_ms       # a member with an epoch renews by heartbeats alone
+        machine.committed(self, accepted, stored, at_ms)
+        batch.queued.append(self)
+        batch.store_one(stored)
+        batch.replies.append(self)
+        return True
+
+    cdef bint read_offsets(self, dict by_topic, int64_t at_ms, dict accepted, list records):
+        """Fill in topic → partition → offset, the records, and the answer; false if the core has to decide."""
+        cdef const CommitFields *fields = &self.fields
+        cdef CommittedTopic topic
+        cdef CommittedPartition partition
+        cdef CommittedOffset offset
+        cdef dict known, of_topic
+        cdef const uint8_t *p = fields.first_topic
+        cdef uint8_t *out
+        cdef const char *topic_text
+        cdef Py_ssize_t topic_bytes
+        cdef object before, index
+        cdef str name
+        self.answer = PyBytes_FromStringAndSize(NULL, self.answer_bytes)
+        out = put_answer_begin(<uint8_t *>PyBytes_AS_STRING(self.answer), fields, self.answer_bytes)
+        for name in self.topics:
+            if not read_commit_topic(&p, fields, &topic):
+                return False            # never: the frame was read before
+            out = put_answered_topic(out, fields, &topic)
+            topic_text = PyUnicode_AsUTF8AndSize(name, &topic_bytes)
+            if name in accepted:
+                return False
+            known = <dict>by_topic.get(name)
+            of_topic = accepted[name] = {}
+            for _ in range(topic.partitions):
+                if not read_commit_partition(&p, fields, &partition):
+                    return False
+                index = partition.index
+                if index in of_topic or self.is_too_long(partition.metadata.size):
+                    return False
+                if known is not None:
+                    before = known.get(index)
+                    if before is not None and partition.offset < (<CommittedOffset>before).offset:
+                        return False    # the audit tells of it
+                offset = CommittedOffset.__new__(CommittedOffset)
+                offset.offset, offset.leader_epoch = partition.offset, partition.leader_epoch
+                offset.metadata = ascii_text(&partition.metadata)
+                offset.commit_timestamp_ms = at_ms if partition.timestamp_ms < 0 else partition.timestamp_ms
+                offset.has_expire_timestamp, offset.expire_timestamp = False, -1
+                of_topic[index] = offset
+                records.append((
+                    offset_key(
+                        <const char *>fields.group_id.data, fields.group_id.size, topic_text, topic_bytes,
+                        partition.index,
+                    ),
+                    offset_value(offset),
+                ))
+                out = put_answered_partition(out, fields, partition.index)
+            end_commit_topic(&p, fields)
+            if fields.is_flexible:
+                out[0] = 0
+                out += 1
+        if fields.is_flexible:
+            out[0] = 0
+        return True
+
+    cdef bint is_too_long(self, Py_ssize_t metadata_bytes) except -1:
+        return metadata_bytes > 0 and metadata_bytes > self.commits.environment.config[OFFSET_METADATA_MAX_BYTES]
+
+    def as_operation(self):
+        return self.commits.as_operation(self.waiting, self.frame, self.topics)
+
+    def send(self):
+        self.waiting.send_frame(self.answer)

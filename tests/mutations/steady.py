@@ -1,0 +1,74 @@
+"""Mutants of the short way of commits and of OffsetFetch."""
+
+from typing import Final
+
+from tests.mutations.mutant import Mutant
+
+MUTANTS: Final = (
+    Mutant(
+        "a commit of another generation is steady",
+        "SteadyCommits.session_of",
+        "if self.sessions.is_live(<Session>found, &fields.instance_id, fields.generation_id, now_ms) or (",
+        "if True or (",
+    ),
+    Mutant(
+        "pending offsets of a transaction do not matter to a steady commit",
+        "SteadyCommit.handle",
+        "if offsets.pending is not None:",
+        "if False:",
+    ),
+    Mutant(
+        "a steady commit renews no session",
+        "SteadyCommit.handle",
+        "session.deadline_ms = now_ms + session.timeout_ms",
+        "pass",
+    ),
+    Mutant(
+        "a steady commit is not counted for the audit",
+        "GroupStateMachine.committed",
+        "self._observer.project_commit(group_id, member_id, offsets, at_ms)",
+        "pass",
+    ),
+    Mutant(
+        "an offset that goes back is committed without a word",
+        "SteadyCommit.read_offsets",
+        "if before is not None and partition.offset < (<CommittedOffset>before).offset:",
+        "if False:",
+    ),
+    Mutant(
+        "a partition that is named twice is stored twice",
+        "SteadyCommit.read_offsets",
+        "if index in of_topic or self.is_too_long(partition.metadata.size):",
+        "if self.is_too_long(partition.metadata.size):",
+    ),
+    Mutant(
+        "a text that is too long is committed",
+        "SteadyCommit.read_offsets",
+        "if index in of_topic or self.is_too_long(partition.metadata.size):",
+        "if index in of_topic:",
+    ),
+    Mutant(
+        "topics are known for ever",
+        "SteadyCommits.topic_of",
+        "if self.topics_known_at != self.sessions.changes:",
+        "if False:",
+    ),
+    Mutant(
+        "steady commits are answered before the log has them",
+        "Shard.drain_steady",
+        "if problem is not None:",
+        "if False:",
+    ),
+    Mutant(
+        "an OffsetFetch overtakes a commit",
+        "Shard.is_quiet",
+        "and not self._queue",
+        "",
+    ),
+    Mutant(
+        "pending offsets of a transaction do not matter to an OffsetFetch",
+        "SteadyFetches.group_of",
+        "if group is None or group.offsets.pending is not None:",
+        "if group is None:",
+    ),
+)

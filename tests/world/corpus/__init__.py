@@ -1,0 +1,28 @@
+"""Small histories in which something was told that was not so, by what they are about: each is one kind of fault."""
+
+from typing import Final
+
+from tests.world.corpus import (
+    connections,
+    consumer_groups,
+    full_groups,
+    members,
+    pauses,
+    restarts,
+    static_members,
+    topics,
+)
+from tests.world.history import History
+
+MODULES: Final = (connections, consumer_groups, full_groups, members, pauses, restarts, static_members, topics)
+
+
+def _all() -> dict[str, History]:
+    found: dict[str, History] = {}
+    for module in MODULES:
+        assert not found.keys() & module.FOUND.keys(), "two histories of one name"
+        found |= module.FOUND
+    return found
+
+
+FOUND: Final = _all()

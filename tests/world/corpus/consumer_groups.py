@@ -1,0 +1,108 @@
+"""Groups of the new protocol (KIP-848), and those that change their type."""
+
+from typing import Final
+
+from tests.world.corpus.shapes import COOPERATIVE, JAVA, MODERN, history
+from tests.world.history import Action, ConsumerSetup, History
+
+FOUND: Final[dict[str, History]] = {
+    "the last member of the new protocol dies": history([MODERN, JAVA], Action(20_000, "kill", 0)),
+    "both members of a mixed group die": history(
+        [MODERN, JAVA], Action(16_237, "kill"), Action(16_911, "kill", 1), consumer_session_ms=6_000
+    ),
+    "many members of the new protocol come and go": history([MODERN] * 3, Action(12_000, "roll", 0, 1_000)),
+    "a member of the new protocol crashes again and again": history(
+        [MODERN, MODERN], Action(12_000, "crash_loop", 1, 6), consumer_session_ms=6_000
+    ),
+    "epochs rise faster than they are reconciled": history(
+        [MODERN], Action(4_815, "crash_loop", 0, 4), Action(8_758, "crash_loop", 0, 2), consumer_session_ms=15_000
+    ),
+    "a member leaves as its group changes its type": history([JAVA, MODERN], Action(16_697, "unsubscribe", 1)),
+    "an administrator removes a member of the new protocol": history(
+        [MODERN, MODERN], Action(20_000, "remove_member", 1)
+    ),
+    "an administrator removes a member, and the epoch rises at once": history(
+        [JAVA, MODERN], Action(20_320, "proxy_all", 0, 4_779), Action(21_102, "remove_member", 1)
+    ),
+    "the coordinator ends while an epoch waits for its target": history(
+        [MODERN],
+        Action(10_511, "crash_loop", 0, 4),
+        Action(22_493, "stop_coordinator", 0, 429),
+        Action(28_323, "close", 0, 1_096),
+        topics=(("t", 1),),
+    ),
+    "the coordinator ends while a mixed group reconciles": history(
+        [MODERN, JAVA],
+        Action(21_150, "close", 1, 5_058),
+        Action(23_933, "kill_coordinator", 0, 1_167),
+        consumer_heartbeat_ms=3_000,
+        seed=5037,
+    ),
+    "a member of a group that changes its protocol is killed again and again": history(
+        [
+            ConsumerSetup(session_timeout_ms=6_000, heartbeat_ms=2_000),
+            MODERN._replace(instance_id="i-1"),
+        ],
+        Action(22_053, "stop_coordinator", 1, 3_666),
+        Action(28_497, "kill"),
+        Action(37_266, "refuse", 1, 22_902),
+        Action(61_130, "crash_loop", 1, 5),
+        Action(71_877, "start", 0, 4),
+        until_ms=90_000,
+        consumer_session_ms=6_000,
+        consumer_heartbeat_ms=1_000,
+        seed=8_100_311,
+    ),
+    "a member leaves in the ms in which its epoch is stable": history(
+        [MODERN, JAVA],
+        Action(11_837, "remove_member"),
+        Action(14_793, "suspend", 0, 6_122),
+        Action(19_239, "unsubscribe"),
+        seed=9_010_016,
+        until_ms=40_000,
+    ),
+    "a member of a consumer group is removed and comes back with its id": history(
+        [MODERN, MODERN._replace(instance_id="i-3")],
+        Action(36_371, "kill", 1, 1_422),
+        Action(38_684, "delete_topic", 0, 1_096),
+        Action(42_860, "remove_member"),
+    ),
+    "a classic member of a consumer group ends before it asks for its part": history(
+        [MODERN, JAVA, JAVA], Action(3_156, "kill_coordinator", 1, 5_775), seed=9_022_619, until_ms=40_000
+    ),
+    "a member of a group that changed its type is told so, and its process ends": history(
+        [MODERN._replace(starts=False), JAVA],
+        Action(9_659, "start", 0, 5),
+        Action(10_392, "close", 0, 20_496),
+        Action(18_242, "roll", 0, 2_001),
+        until_ms=40_000,
+    ),
+    "one classic consumer of a consumer group crashes, and is restarted twice": history(
+        [JAVA, MODERN],
+        Action(35_223, "kill", 0, 3_142),
+        Action(63_131, "close", 0, 4_015),
+        Action(75_004, "close", 0, 1_464),
+        until_ms=90_000,
+    ),
+    "a member of the new protocol leaves late, comes back with its id, and crashes again and again": history(
+        [MODERN._replace(max_poll_interval_ms=12_000)],
+        Action(5_949, "block", 0, 15_389),
+        Action(59_801, "crash_loop", 0, 5),
+        until_ms=90_000,
+    ),
+    "a commit tells a classic member that its group changed its type": history(
+        [JAVA, MODERN, JAVA],
+        Action(32_588, "roll", 0, 2_001),
+        Action(35_122, "kill", 1, 6_038),
+        consumer_heartbeat_ms=1_000,
+        seed=500_658,
+    ),
+    "a cooperative classic member rejoins before its group changes its type": history(
+        [COOPERATIVE, COOPERATIVE, MODERN],
+        Action(9_640, "suspend", 1, 7_531),
+        Action(30_679, "kill", 2),
+        Action(36_504, "pause_coordinator", 0, 5_269),
+        Action(40_025, "crash_loop", 2, 4),
+        consumer_session_ms=6_000,
+    ),
+}

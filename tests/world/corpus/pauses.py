@@ -1,0 +1,125 @@
+"""Times in which the coordinator stands still."""
+
+from typing import Final
+
+from tests.world.corpus.shapes import COMPANY, COOPERATIVE, JAVA, MODERN, history
+from tests.world.history import Action, History
+
+FOUND: Final[dict[str, History]] = {
+    "a member is killed while the coordinator stands still": history(
+        [JAVA, JAVA], Action(20_000, "pause_coordinator", 0, 14_000), Action(21_000, "kill", 1)
+    ),
+    "members are restarted while the coordinator stands still": history(
+        [COOPERATIVE, COOPERATIVE], Action(11_512, "pause_coordinator", 0, 18_836), Action(15_370, "roll", 1, 5_000)
+    ),
+    "a member rejoins while the coordinator stands still": history(
+        [JAVA, JAVA], Action(20_000, "grow_topic", 0, 3), Action(20_500, "pause_coordinator", 0, 8_000)
+    ),
+    "members are removed by an administrator while the coordinator stands still": history(
+        [JAVA, JAVA, JAVA],
+        Action(27_856, "pause_coordinator", 2, 3_299),
+        Action(30_208, "remove_member", 0),
+        Action(30_524, "kill", 1, 436),
+    ),
+    "what a dead process sent is read after a pause": history(
+        [COMPANY, COMPANY._replace(max_poll_interval_ms=20_000)],
+        Action(9_626, "close", 0, 992),
+        Action(9_854, "pause_coordinator", 0, 23_798),
+        Action(13_545, "crash_loop", 1, 2),
+        until_ms=90_000,
+    ),
+    "a process ends before a pause": history(
+        [COOPERATIVE, COOPERATIVE._replace(session_timeout_ms=6_000)],
+        Action(6_059, "suspend", 1, 7_355),
+        Action(9_210, "die_joining", 1),
+        Action(15_937, "pause_coordinator", 1, 4_878),
+        until_ms=40_000,
+    ),
+    "members leave while the coordinator stands still, and others are there": history(
+        [JAVA, MODERN],
+        Action(9_345, "pause_coordinator", 0, 21_024),
+        Action(11_941, "cut", 0, 28_613),
+        Action(15_421, "roll", 0, 5_000),
+        until_ms=90_000,
+    ),
+    "a SyncGroup is read after a pause in which the session of its member ended": history(
+        [JAVA._replace(max_poll_interval_ms=12_000), JAVA, JAVA._replace(max_poll_interval_ms=12_000)],
+        Action(11_859, "starve", 1, 6_662),
+        Action(12_699, "pause_coordinator", 1, 9_803),
+        max_size=2,
+    ),
+    "a new process ends soon after a pause": history(
+        [MODERN], Action(11_607, "pause_coordinator", 0, 14_691), Action(23_490, "crash_loop", 0, 4)
+    ),
+    "members come and go in the ms in which a pause ends": history(
+        [MODERN, MODERN],
+        Action(32_225, "suspend", 1, 7_442),
+        Action(33_814, "pause_coordinator", 0, 21_216),
+        Action(37_039, "close", 0, 2_526),
+        topics=(("t", 1),),
+        consumer_heartbeat_ms=3_000,
+        seed=9_004_378,
+    ),
+    "an epoch is stable for no time after a pause": history(
+        [MODERN, MODERN, MODERN, MODERN, MODERN],
+        Action(23_634, "grow_topic", 2, 4),
+        Action(28_603, "pause_coordinator", 3, 22_181),
+        Action(30_759, "unsubscribe", 1),
+        max_size=4,
+    ),
+    "a mixed group changes its type in the ms in which a pause ends": history(
+        [JAVA, MODERN], Action(7_341, "roll", 0, 2_001), Action(8_809, "pause_coordinator", 0, 7_790), until_ms=40_000
+    ),
+    "the coordinator stands still while it waits for members": history(
+        [
+            JAVA._replace(max_poll_interval_ms=12_000),
+            JAVA._replace(max_poll_interval_ms=12_000),
+            JAVA._replace(session_timeout_ms=6_000, heartbeat_ms=2_000, max_poll_interval_ms=12_000),
+        ],
+        Action(43_053, "lose_host", 0, 935),
+        Action(46_022, "pause_coordinator", 2, 11_153),
+    ),
+    "a new process of a static member is removed after a pause": history(
+        [
+            JAVA._replace(instance_id="i-0", heartbeat_ms=2_000),
+            JAVA._replace(instance_id="i-1", session_timeout_ms=6_000, heartbeat_ms=2_000),
+        ],
+        Action(22_993, "kill", 1, 2_344),
+        Action(25_444, "pause_coordinator", 1, 5_778),
+        seed=400_096,
+    ),
+    "an administrator removes a static member in a pause before it is back": history(
+        [JAVA._replace(instance_id="i-1")],
+        Action(12_160, "kill", 0, 10_201),
+        Action(17_487, "pause_coordinator", 0, 6_974),
+        Action(19_242, "remove_member"),
+        until_ms=40_000,
+    ),
+    "the answer to a static member of the new protocol is lost in a pause": history(
+        [MODERN._replace(instance_id="i-3")],
+        Action(36_302, "pause_coordinator", 0, 11_834),
+        Action(36_608, "roll", 0, 10_001),
+        consumer_session_ms=6_000,
+    ),
+    "an application is busy from its JoinGroup into a pause": history(
+        [JAVA, MODERN, JAVA, JAVA],
+        Action(4_760, "block", 2, 7_158),
+        Action(6_552, "pause_coordinator", 0, 26_173),
+        initial_delay_ms=3_000,
+    ),
+    "a static member comes back in the ms in which a pause ends": history(
+        [
+            JAVA._replace(assignors=("sticky",)),
+            JAVA._replace(assignors=("sticky",)),
+            JAVA._replace(assignors=("sticky",), instance_id="i-2"),
+        ],
+        Action(17_324, "kill", 1),
+        Action(18_417, "pause_coordinator", 0, 19_520),
+        Action(19_297, "lose_host", 2, 14_067),
+        initial_delay_ms=3_000,
+        seed=703_701,
+    ),
+    "a process is started again while the coordinator stands still": history(
+        [JAVA], Action(28_939, "pause_coordinator", 0, 24_127), Action(32_796, "kill", 0, 4_229), until_ms=90_000
+    ),
+}

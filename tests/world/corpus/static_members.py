@@ -1,0 +1,195 @@
+"""Static members."""
+
+from typing import Final
+
+from tests.world.corpus.shapes import COMPANY, COOPERATIVE, JAVA, MODERN, history
+from tests.world.history import Action, History
+
+FOUND: Final[dict[str, History]] = {
+    "a static member of the new protocol crashes and comes back": history(
+        [MODERN._replace(instance_id="i-0"), MODERN], Action(20_000, "kill", 0, 2_000), reported_ms=(24_000,)
+    ),
+    "a static member of the new protocol crashes, comes back and is gone": history(
+        [MODERN._replace(instance_id="i-0"), MODERN],
+        Action(20_000, "kill", 0, 2_000),
+        Action(25_000, "kill"),
+        reported_ms=(24_000, 29_000),
+    ),
+    "a static member of the new protocol crashes again and again": history(
+        [MODERN._replace(instance_id="i-1")], Action(20_000, "crash_loop", 0, 3)
+    ),
+    "a static member is away for longer than its session": history(
+        [JAVA, JAVA._replace(instance_id="i-1")], Action(20_000, "kill", 1, 13_000)
+    ),
+    "a static member joins again in a join phase": history(
+        [COOPERATIVE, COOPERATIVE._replace(instance_id="i-2")],
+        Action(19_283, "unsubscribe"),
+        Action(32_525, "roll", 0, 1_000),
+        seed=5058,
+    ),
+    "a static member unsubscribes": history(
+        [COOPERATIVE, COOPERATIVE._replace(instance_id="i-1"), COOPERATIVE],
+        Action(22_316, "lose_host", 2),
+        Action(26_433, "unsubscribe", 1),
+    ),
+    "a static member is restarted while the group rebalances": history(
+        [COOPERATIVE, COOPERATIVE._replace(instance_id="i-1"), COOPERATIVE], Action(49_481, "roll", 2, 2_001)
+    ),
+    "a static member of the new protocol is closed while the coordinator restarts": history(
+        [MODERN._replace(instance_id="i-1")],
+        Action(19_180, "close", 0, 1_527),
+        Action(19_737, "kill_coordinator", 0, 3_144),
+    ),
+    "a static member is away while its group rebalances": history(
+        [
+            COOPERATIVE._replace(instance_id="i-0", max_poll_interval_ms=20_000),
+            COOPERATIVE._replace(max_poll_interval_ms=20_000),
+        ],
+        Action(15_625, "subscribe"),
+        Action(18_120, "close", 0, 28_643),
+    ),
+    "a static member is away, and its group is full": history(
+        [JAVA._replace(instance_id="i-0")],
+        Action(31_081, "close", 0, 19_879),
+        Action(35_718, "kill"),
+        max_size=1,
+    ),
+    "a static member of the new protocol is away during two starts": history(
+        [MODERN._replace(instance_id="i-0")],
+        Action(21_256, "close", 0, 19_079),
+        Action(25_106, "kill_coordinator", 0, 528),
+        Action(39_403, "stop_coordinator", 0, 829),
+    ),
+    "static members come back after a rebalance was lost": history(
+        [
+            COOPERATIVE._replace(instance_id="i-0"),
+            COOPERATIVE,
+            COOPERATIVE._replace(instance_id="i-2"),
+        ],
+        Action(26_330, "starve", 0, 7_558),
+        Action(28_662, "remove_member", 2),
+        Action(31_714, "lose_host"),
+        Action(32_098, "stop_coordinator", 2, 4_924),
+        Action(32_630, "start", 0, 2),
+        Action(33_863, "close", 1),
+    ),
+    "a static member is restarted in a consumer group": history(
+        [COOPERATIVE, COOPERATIVE._replace(instance_id="i-1"), MODERN._replace(starts=False)],
+        Action(8_305, "roll", 1, 2_001),
+        Action(10_265, "start", 2),
+        consumer_heartbeat_ms=1_000,
+    ),
+    "static members are restarted around a start of the coordinator": history(
+        [
+            JAVA,
+            COMPANY,
+            COMPANY._replace(instance_id="i-2"),
+            COMPANY._replace(instance_id="i-3"),
+        ],
+        Action(32_629, "roll", 0, 2_001),
+        Action(36_802, "close", 1, 1_069),
+        Action(37_679, "kill_coordinator", 2, 5_890),
+    ),
+    "a static member that came from another host is waited for": history(
+        [JAVA._replace(instance_id="i-0"), MODERN._replace(starts=False)],
+        Action(40_749, "roll", 1, 2_001),
+        Action(44_736, "start", 1, 6),
+    ),
+    "a static member is killed as its group becomes one of the new protocol": history(
+        [JAVA._replace(instance_id="i-0"), MODERN],
+        Action(23_868, "close", 1, 3_402),
+        Action(26_095, "fill_disk", 1, 2_433),
+        Action(28_573, "kill", 0, 3_624),
+    ),
+    "a static member of a consumer group that was replaced commits": history(
+        [MODERN._replace(instance_id="i-0")],
+        Action(48_981, "close", 0, 6_226),
+        Action(66_417, "kill", 0, 765),
+        until_ms=90_000,
+        consumer_heartbeat_ms=3_000,
+    ),
+    "a static classic member of a consumer group comes back after a start": history(
+        [JAVA._replace(topics=("t", "u"), instance_id="i-0"), MODERN],
+        Action(16_394, "stop_coordinator", 0, 5_848),
+        Action(17_134, "crash_loop", 0, 2),
+        Action(21_146, "subscribe", 0, 3),
+    ),
+    "a static member comes back while a rebalance is lost, and is silent again": history(
+        [JAVA._replace(instance_id="i-0"), JAVA, JAVA],
+        Action(15_007, "mute", 2, 18_003),
+        Action(18_381, "kill", 0, 13_686),
+        Action(21_967, "kill", 2),
+        Action(24_022, "kill_coordinator", 2, 702),
+        Action(33_649, "suspend", 0, 23_040),
+    ),
+    "a static member takes its place in a group that is loaded as it was before": history(
+        [JAVA._replace(instance_id="i-0"), JAVA._replace(instance_id="i-1"), JAVA._replace(instance_id="i-2")],
+        Action(12_157, "close", 0, 8_008),
+        Action(25_769, "stop_coordinator", 0, 2_240),
+        Action(25_999, "suspend", 1, 5_132),
+        max_size=2,
+        seed=9_001_885,
+        until_ms=40_000,
+    ),
+    "a static member joins in the ms in which it is removed": history(
+        [MODERN._replace(instance_id="i-0"), MODERN, MODERN],
+        Action(4_183, "cut", 1, 6_300),
+        Action(43_144, "lose_host", 0, 2_026),
+        seed=9_000_429,
+    ),
+    "a static member that has ended is assigned what it had": history(
+        [COMPANY._replace(instance_id="i-3", session_timeout_ms=15_000, max_poll_interval_ms=12_000), COMPANY],
+        Action(34_414, "close"),
+        Action(35_881, "close", 1, 2_434),
+    ),
+    "a rebalance moves nothing while a static member is restarted": history(
+        [JAVA._replace(instance_id="i-0"), JAVA._replace(starts=False)],
+        Action(31_023, "crash_loop", 0, 5),
+        Action(33_448, "kill", 1, 5_846),
+        topics=(("t", 1),),
+        until_ms=90_000,
+    ),
+    "a static classic member of a consumer group commits after a start, and is gone": history(
+        [JAVA._replace(instance_id="i-0"), MODERN],
+        Action(24_092, "kill_coordinator", 1, 4_078),
+        Action(29_793, "close"),
+        until_ms=90_000,
+    ),
+    "a static member dies before a start, and a rebalance does not wait for its session": history(
+        [
+            JAVA._replace(instance_id="i-0", session_timeout_ms=15_000, max_poll_interval_ms=12_000),
+            JAVA._replace(max_poll_interval_ms=12_000),
+            JAVA._replace(max_poll_interval_ms=12_000, starts=False),
+        ],
+        Action(53_946, "kill"),
+        Action(56_363, "stop_coordinator", 1, 2_806),
+        Action(61_573, "start", 2, 1),
+        until_ms=90_000,
+    ),
+    "a static member is restarted in the rebalance that moves its partitions": history(
+        [
+            JAVA._replace(instance_id="i-0"),
+            JAVA._replace(instance_id="i-1", starts=False),
+            JAVA._replace(instance_id="i-2"),
+        ],
+        Action(8_022, "crash_loop", 2, 5),
+        Action(20_068, "start", 1, 6),
+        topics=(("t", 2),),
+        until_ms=40_000,
+    ),
+    "a static member of the new protocol leaves for a moment before a start, and finds no room": history(
+        [MODERN._replace(instance_id="i-0")],
+        Action(33_551, "stop_coordinator", 0, 2_483),
+        Action(73_069, "close", 0, 776),
+        Action(73_858, "kill_coordinator", 0, 4_466),
+        max_size=1,
+        until_ms=90_000,
+    ),
+    "an administrator removes a static member before it is back": history(
+        [JAVA._replace(instance_id="i-2", session_timeout_ms=6_000)],
+        Action(7_747, "kill", 0, 10_156),
+        Action(9_061, "kill", 0, 25_053),
+        Action(16_106, "remove_member"),
+        until_ms=40_000,
+    ),
+}
