@@ -275,6 +275,9 @@ def test_a_loop_that_has_no_processor_says_so():
                 os.sched_setaffinity(int(task), {min(os.sched_getaffinity(0))})
         for task in os.listdir(f"/proc/{process.process.pid}/task"):
             os.setpriority(os.PRIO_PROCESS, int(task), 19)
+        os.setpriority(
+            os.PRIO_PROCESS, rival.pid, max(os.getpriority(os.PRIO_PROCESS, 0), 0)
+        )  # also under `nice -n -10`
         process.tell()
         process.expect("worked")
     finally:
