@@ -418,6 +418,10 @@ def test_the_cleaner_uses_settings_that_change_while_it_runs():
     broker.advance(1_000_001)  # the first look was planned before
     log = broker.fill("t", [b"a"] * 22)
     broker.advance(1_001)
+    for _ in range(100):  # slices of the cleaner end by the processor's time: on a busy machine it needs more of them
+        if offsets(log) == [19, 20, 21]:
+            break
+        broker.advance(1)
     assert offsets(log) == [19, 20, 21]
 
 
