@@ -141,6 +141,11 @@ ADVICE: Final = {
     "a group gets no new assignment": "`reason` names what does not fit into the log, or that an error is in the line "
     "before; members are told UNKNOWN_SERVER_ERROR. Raise `message.max.bytes` (`max.message.bytes` of "
     "`__consumer_offsets`), or subscribe to less; it is tried again after `retry_ms`.",
+    "a share group gets no new assignment": "`reason` names what does not fit into the log, or that an error is in the "
+    "line before. The next heartbeat of a member has it tried again.",
+    "states of a share group were not initialized": "`error` is that of the share coordinator; the next heartbeat of a "
+    "member has it tried again. Until then members are not assigned these partitions.",
+    "a share target assignment was not computed": "A defect: report it with the lines of the log.",
     "a regular expression matches no topic": "A Kafka stored it, and RE2 does not accept it: `reason`.",
     "cannot write the markers of a transaction, which does not end until then": "It is tried again after `retry_ms`. "
     "`first` and `error` name the first partition that refused it.",

@@ -209,15 +209,18 @@ KNOWS_ONE_KIND: Final = {
 OWN_OF_KINDS: Final = (
     "coordinator.core.classic",
     "coordinator.core.consumer",
+    "coordinator.core.share",
     "coordinator.audit.classic",
     "coordinator.audit.consumer",
     "coordinator.audit.consumer_epochs",
+    "coordinator.audit.share",
     "coordinator.explain.protocols.classic",
     "coordinator.explain.protocols.consumer",
+    "coordinator.explain.protocols.share",
 )
 """The folders and modules that belong to one kind."""
 
-KNOWS_NO_GROUP: Final = ("coordinator.core.consumer.assignors",)
+KNOWS_NO_GROUP: Final = ("coordinator.core.consumer.assignors", "coordinator.core.share.assignors")
 """Parts of these folders that all may import."""
 
 

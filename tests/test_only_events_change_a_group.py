@@ -19,6 +19,8 @@ from coordinator.core.consumer.member import ConsumerMember
 from coordinator.core.consumer.named_topics import NamedTopics
 from coordinator.core.groups.group import Group
 from coordinator.core.offsets.committed_offsets import CommittedOffsets
+from coordinator.core.share.group import ShareGroup
+from coordinator.core.share.member import ShareMember
 
 ROOT: Final = Path(__file__).parent.parent
 LAYERS: Final = ("core", "runtime", "groups", "transactions", "audit", "front", "node")
@@ -41,6 +43,9 @@ APPLYING: Final = {
     "coordinator/core/consumer/replay.py": "a load applies the records of consumer groups",
     "coordinator/groups/steady_commits.pyx": "a steady commit does what the event of the core would do (decision 053)",
     "coordinator/core/consumer/upgrade.py": "a consumer group is made of a classic one, before the event that has it",
+    "coordinator/core/share/group.py": "the methods by which events change a share group",
+    "coordinator/core/share/events.py": "the events of share groups",
+    "coordinator/core/share/replay.py": "a load applies the records of share groups",
 }
 """Module → why it may change a group."""
 
@@ -49,6 +54,9 @@ NOT_A_GROUP: Final = {
     "coordinator/audit/consumer.py": {"state.members.clear", "state.remove_member"},  # the same
     "coordinator/core/consumer/heartbeat.py": {"response.assignment"},  # a message
     "coordinator/core/consumer/member_update.py": {"group.found_subscription"},  # remembered; follows from the topics
+    "coordinator/audit/share.py": {"state.remove_member"},  # what the audit knows of the group
+    "coordinator/core/share/heartbeat.py": {"response.assignment"},  # a message
+    "coordinator/core/share/subscription.py": {"group.found_unassigned", "group.found_uninitialized"},  # remembered
     "coordinator/core/offsets/fetch.py": {"answer.metadata"},  # a message
     "coordinator/core/offsets/records.pyx": {  # offsets and messages
         "answer.metadata",
@@ -93,6 +101,8 @@ PARTS_OF_A_GROUP: Final = (
     ConsumerGroup,
     NamedTopics,
     ConsumerMember,
+    ShareGroup,
+    ShareMember,
     CommittedOffsets,
 )
 
@@ -105,8 +115,8 @@ GROUP_CHANGES: Final = frozenset({
     "add_member", "allow_join_completion", "complete_transaction", "defer_join_completion", "keep_subscriptions",
     "mark_created", "mark_removed", "move_to", "wait_for_join", "put_pending", "remove_member", "remove_partition",
     "request_rebalance", "supersede", "update_protocols",
-    "add_classic_member", "count_member", "set_pattern", "set_revocation_deadline", "set_target_epoch",
-    "update_metadata", "update_state",
+    "add_classic_member", "count_member", "set_pattern", "set_revocation_deadline", "set_states",
+    "set_target_epoch", "set_targets", "update_metadata", "update_state",
 })  # fmt: skip
 """Methods that change a group and that no other class has."""
 

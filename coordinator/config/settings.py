@@ -18,6 +18,7 @@ from coordinator.config import (
     quota_keys,
     sasl_keys,
     server_keys,
+    share_group_keys,
     ssl_keys,
     transaction_keys,
 )
@@ -43,6 +44,7 @@ KEY_MODULES: Final = (
     cleaner_keys,
     group_keys,
     consumer_group_keys,
+    share_group_keys,
     transaction_keys,
     audit_keys,
     metrics_keys,

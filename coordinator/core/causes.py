@@ -23,6 +23,7 @@ class Cause(StrEnum):
     NEW_MEMBER = "new_member"
     METADATA_CHANGED = "metadata_changed"
     TOPICS_CHANGED = "topics_changed"
+    PARTITIONS_INITIALIZED = "partitions_initialized"
     LEADER_REJOINED = "leader_rejoined"
     MEMBER_REJOINED = "member_rejoined"
     MEMBER_LEFT = "member_left"

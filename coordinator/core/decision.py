@@ -15,6 +15,7 @@ from coordinator.core.group_settings import GroupSettings
 from coordinator.core.pauses import NO_PAUSES, Pauses
 from coordinator.core.producer_ids import NO_PRODUCER_IDS, ProducerIds
 from coordinator.core.sessions import SessionTimeouts
+from coordinator.core.share_states import ShareStates
 from coordinator.core.stored import TransactionMarker
 from coordinator.core.topic_listing import TopicListing
 from coordinator.wall_time import ONE_CLOCK, WallTime
@@ -77,6 +78,8 @@ class Environment(msgspec.Struct, frozen=True):
     """All topics; None: nobody lists them, and no regular expression matches any."""
     look_up: Callable[[Iterable[Any]], Generator[Any, Any, None]] | None = None
     """Groups that were loaded → steps in which what they compute with becomes known; None: it always is."""
+    share_states: ShareStates | None = None
+    """The share coordinator; None: there is none, and share groups get no partitions."""
 
     def may_create_group(self, client_host: str) -> bool:
         return self.addresses is None or self.addresses.may_create_group(client_host)

@@ -13,6 +13,8 @@ from coordinator.metadata.image import MetadataImage
 LOWEST_LEVEL: Final = 0
 """Of every feature; a feature at this level is not in use."""
 GROUP_VERSION: Final = "group.version"
+SHARE_VERSION: Final = "share.version"
+"""Level 0 switches share groups off (KIP-932)."""
 HIGHEST_LEVELS: Final = {GROUP_VERSION: 1, "transaction.version": 2}
 """Feature → its highest level, which a new cluster uses. Level 0 of `group.version` switches consumer groups off
 (KIP-848). A level below 2 of `transaction.version` lets clients add partitions before they write to them, as before
@@ -43,8 +45,8 @@ def levels(image: MetadataImage) -> dict[str, int]:
 
 
 def level_of(image: MetadataImage, name: str) -> int:
-    """The level of one of the features that this server supports."""
-    return image.feature_levels.get(name, HIGHEST_LEVELS[name])
+    """The level of a feature; one that this server does not support is not in use."""
+    return image.feature_levels.get(name, HIGHEST_LEVELS.get(name, LOWEST_LEVEL))
 
 
 def changed_levels(image: MetadataImage, updates: Iterable[FeatureUpdate], node_id: int) -> Iterator[tuple[str, int]]:

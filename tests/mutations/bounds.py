@@ -217,7 +217,7 @@ MUTANTS: Final = (
     ),
     Mutant(
         "very many names are sorted at once",
-        "heartbeat_requests.prepare",
+        "consumer.heartbeat_requests.prepare",
         "if names is None or len(names) <= NAMES_SORTED_AT_ONCE",
         "if True",
     ),

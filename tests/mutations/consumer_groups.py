@@ -175,7 +175,7 @@ MUTANTS: Final = (
     ),
     Mutant(
         "a target of another group of that name is installed",
-        "large_targets.install",
+        "consumer.large_targets.install",
         "group is None or group.membership.computing is not started",
         "group is None",
     ),
@@ -199,7 +199,7 @@ MUTANTS: Final = (
     ),
     Mutant(
         "a description of a large group takes the time of a small one",
-        "describe.describe",
+        "consumer.describe.describe",
         "weight=len(described.members) // MEMBERS_PER_OPERATION",
         "weight=0",
     ),

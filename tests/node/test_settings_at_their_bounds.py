@@ -64,6 +64,17 @@ from coordinator.config.network_keys import (
 from coordinator.config.sasl_keys import JAVA_SECURITY_AUTH_LOGIN_CONFIG
 from coordinator.config.server_keys import LOG_DIRS, METADATA_LOG_DIR
 from coordinator.config.settings import ALL_KEYS, Config
+from coordinator.config.share_group_keys import (
+    GROUP_SHARE_ASSIGNMENT_INTERVAL_MS,
+    GROUP_SHARE_HEARTBEAT_INTERVAL_MS,
+    GROUP_SHARE_MAX_ASSIGNMENT_INTERVAL_MS,
+    GROUP_SHARE_MAX_HEARTBEAT_INTERVAL_MS,
+    GROUP_SHARE_MAX_SESSION_TIMEOUT_MS,
+    GROUP_SHARE_MIN_ASSIGNMENT_INTERVAL_MS,
+    GROUP_SHARE_MIN_HEARTBEAT_INTERVAL_MS,
+    GROUP_SHARE_MIN_SESSION_TIMEOUT_MS,
+    GROUP_SHARE_SESSION_TIMEOUT_MS,
+)
 from coordinator.node.node import Node
 from tests.waiting import wait_for
 from tests.wire_client import ConnectionClosed, WireClient, join_request
@@ -183,7 +194,7 @@ INSTEAD: Final[dict[tuple[ConfigKey[Any], str], Outcome | None]] = {
     (GROUP_INITIAL_REBALANCE_DELAY_MS, str(INT32_MAX)): waits_for_more_members,
     (GROUP_MIN_SESSION_TIMEOUT_MS, str(INT32_MAX)): NOT_TAKEN,  # above the default of the longest timeout
     (GROUP_MAX_SESSION_TIMEOUT_MS, "1"): NOT_TAKEN,  # below the default of the shortest timeout
-    # Of consumer groups each value has a least and a most one, with defaults.
+    # Of consumer and share groups each value has a least and a most one, with defaults.
     (GROUP_CONSUMER_SESSION_TIMEOUT_MS, "1"): NOT_TAKEN,
     (GROUP_CONSUMER_SESSION_TIMEOUT_MS, str(INT32_MAX)): NOT_TAKEN,
     (GROUP_CONSUMER_MIN_SESSION_TIMEOUT_MS, str(INT32_MAX)): NOT_TAKEN,
@@ -195,6 +206,17 @@ INSTEAD: Final[dict[tuple[ConfigKey[Any], str], Outcome | None]] = {
     (GROUP_CONSUMER_ASSIGNMENT_INTERVAL_MS, str(INT32_MAX)): NOT_TAKEN,
     (GROUP_CONSUMER_MIN_ASSIGNMENT_INTERVAL_MS, str(INT32_MAX)): NOT_TAKEN,
     (GROUP_CONSUMER_MAX_ASSIGNMENT_INTERVAL_MS, "0"): NOT_TAKEN,
+    (GROUP_SHARE_SESSION_TIMEOUT_MS, "1"): NOT_TAKEN,
+    (GROUP_SHARE_SESSION_TIMEOUT_MS, str(INT32_MAX)): NOT_TAKEN,
+    (GROUP_SHARE_MIN_SESSION_TIMEOUT_MS, str(INT32_MAX)): NOT_TAKEN,
+    (GROUP_SHARE_MAX_SESSION_TIMEOUT_MS, "1"): NOT_TAKEN,
+    (GROUP_SHARE_HEARTBEAT_INTERVAL_MS, "1"): NOT_TAKEN,
+    (GROUP_SHARE_HEARTBEAT_INTERVAL_MS, str(INT32_MAX)): NOT_TAKEN,
+    (GROUP_SHARE_MIN_HEARTBEAT_INTERVAL_MS, str(INT32_MAX)): NOT_TAKEN,
+    (GROUP_SHARE_MAX_HEARTBEAT_INTERVAL_MS, "1"): NOT_TAKEN,
+    (GROUP_SHARE_ASSIGNMENT_INTERVAL_MS, str(INT32_MAX)): NOT_TAKEN,
+    (GROUP_SHARE_MIN_ASSIGNMENT_INTERVAL_MS, str(INT32_MAX)): NOT_TAKEN,
+    (GROUP_SHARE_MAX_ASSIGNMENT_INTERVAL_MS, "0"): NOT_TAKEN,
     # Classic groups cannot be switched off.
     (GROUP_COORDINATOR_REBALANCE_PROTOCOLS, "consumer"): NOT_TAKEN,
     (GROUP_COORDINATOR_REBALANCE_PROTOCOLS, "share"): NOT_TAKEN,

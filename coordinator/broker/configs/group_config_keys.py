@@ -17,7 +17,12 @@ from coordinator.config.consumer_group_keys import (
     GROUP_CONSUMER_HEARTBEAT_INTERVAL_MS,
     GROUP_CONSUMER_SESSION_TIMEOUT_MS,
 )
-from coordinator.metadata.features import GROUP_VERSION
+from coordinator.config.share_group_keys import (
+    GROUP_SHARE_ASSIGNMENT_INTERVAL_MS,
+    GROUP_SHARE_HEARTBEAT_INTERVAL_MS,
+    GROUP_SHARE_SESSION_TIMEOUT_MS,
+)
+from coordinator.metadata.features import GROUP_VERSION, SHARE_VERSION
 
 BOOLEAN, STRING, INT = ConfigType.BOOLEAN, ConfigType.STRING, ConfigType.INT
 NO_SHARE_GROUPS: Final = " Without effect: there are no share groups."
@@ -78,10 +83,20 @@ CONSUMER_ASSIGNMENT_INTERVAL_MS = ResourceConfigKey(
     broker=(BrokerDefault(GROUP_CONSUMER_ASSIGNMENT_INTERVAL_MS),),
 )
 SHARE_SESSION_TIMEOUT_MS = ResourceConfigKey(
-    "share.session.timeout.ms", INT, "45000", "The session timeout of members." + NO_SHARE_GROUPS, at_least=1
+    "share.session.timeout.ms",
+    INT,
+    "45000",
+    "The session timeout of members." + NO_SHARE_GROUPS,
+    at_least=1,
+    broker=(BrokerDefault(GROUP_SHARE_SESSION_TIMEOUT_MS),),
 )
 SHARE_HEARTBEAT_INTERVAL_MS = ResourceConfigKey(
-    "share.heartbeat.interval.ms", INT, "5000", "The heartbeat interval of members." + NO_SHARE_GROUPS, at_least=1
+    "share.heartbeat.interval.ms",
+    INT,
+    "5000",
+    "The heartbeat interval of members." + NO_SHARE_GROUPS,
+    at_least=1,
+    broker=(BrokerDefault(GROUP_SHARE_HEARTBEAT_INTERVAL_MS),),
 )
 SHARE_RECORD_LOCK_DURATION_MS = ResourceConfigKey(
     "share.record.lock.duration.ms",
@@ -126,6 +141,7 @@ SHARE_ASSIGNMENT_INTERVAL_MS = ResourceConfigKey(
     "1000",
     "The least time between two target assignments." + NO_SHARE_GROUPS,
     at_least=0,
+    broker=(BrokerDefault(GROUP_SHARE_ASSIGNMENT_INTERVAL_MS),),
 )
 STREAMS_SESSION_TIMEOUT_MS = ResourceConfigKey(
     "streams.session.timeout.ms", INT, "45000", "The session timeout of members." + NO_STREAMS_GROUPS, at_least=1
@@ -179,17 +195,26 @@ class KindConfigs(NamedTuple):
     """What the broker says of the groups of one kind."""
 
     kind: str
-    """Its name, which is that of the protocol in `group.coordinator.rebalance.protocols`, too."""
+    """Its name."""
     feature: str
     """Without this feature groups of the kind are not served."""
     values: tuple[ResourceConfigKey, ...]
     """The numbers that may differ from group to group, in the order in which the kind has them."""
+    protocol: str | None
+    """That of `group.coordinator.rebalance.protocols` without which they are not served; None: they need none."""
 
 
 CONSUMER_GROUPS: Final = KindConfigs(
     "consumer",
     GROUP_VERSION,
     (CONSUMER_SESSION_TIMEOUT_MS, CONSUMER_HEARTBEAT_INTERVAL_MS, CONSUMER_ASSIGNMENT_INTERVAL_MS),
+    protocol="consumer",
 )
-ALL_KINDS: Final = (CONSUMER_GROUPS,)
+SHARE_GROUPS: Final = KindConfigs(
+    "share",
+    SHARE_VERSION,
+    (SHARE_SESSION_TIMEOUT_MS, SHARE_HEARTBEAT_INTERVAL_MS, SHARE_ASSIGNMENT_INTERVAL_MS),
+    protocol=None,
+)
+ALL_KINDS: Final = (CONSUMER_GROUPS, SHARE_GROUPS)
 """The kinds of groups that have such values."""

@@ -102,7 +102,7 @@ class CurrentGroupSettings:
         self._kind = kind
         self._config = config
         self._image = image
-        self._has_protocol = kind.kind in config[GROUP_COORDINATOR_REBALANCE_PROTOCOLS]
+        self._has_protocol = kind.protocol is None or kind.protocol in config[GROUP_COORDINATOR_REBALANCE_PROTOCOLS]
         self._defaults = self._values({})
         self._own: dict[str, tuple[Mapping[str, str], tuple[int, ...]]] = {}
         """Group id → its configs, and what they say: each heartbeat that changes something asks."""

@@ -20,7 +20,7 @@ from coordinator.core.consumer.upgrade import upgrade
 from coordinator.core.decision import Decision, OperationContext
 from coordinator.core.groups.events import RequestRejected
 from coordinator.core.groups.group import Group
-from coordinator.core.groups.kind import GroupKind
+from coordinator.core.groups.kind import CLASSIC_NAME, GroupKind
 from coordinator.core.groups.states import EMPTY
 from coordinator.core.offsets.expiry import ended_sessions
 
@@ -28,8 +28,8 @@ from coordinator.core.offsets.expiry import ended_sessions
 def join_classic(
     kind: GroupKind, group: Group[ClassicGroup], request: ConsumerGroupHeartbeatRequest, context: OperationContext
 ) -> Decision:
-    """A ConsumerGroupHeartbeat for a classic group; `kind` is the row of consumer groups."""
-    if request.member_epoch != NO_EPOCH:
+    """A ConsumerGroupHeartbeat for a classic group, or one that never changes; `kind` is the row of consumer groups."""
+    if request.member_epoch != NO_EPOCH or group.kind.name != CLASSIC_NAME:
         return answered(group, request, group_not_found(request), context)
     if group.membership.state is not EMPTY:
         return answered(group, request, upgrade(kind, group, request, context), context)

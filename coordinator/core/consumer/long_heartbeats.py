@@ -30,7 +30,14 @@ class LongHeartbeat(NamedTuple):
 
 
 def sorting_names(request: ConsumerGroupHeartbeatRequest, names: list[str]) -> Generator[None, None, LongHeartbeat]:
-    """The request with its names in order, in steps of about a millisecond: sorted runs, which are merged."""
+    """The request with its names in order, in steps of about a millisecond."""
+    found = yield from sorting(names)
+    fields: dict[str, Any] = {name: getattr(request, name) for name in LongHeartbeat._fields}
+    return LongHeartbeat(**fields | {"subscribed_topic_names": found})
+
+
+def sorting(names: list[str]) -> Generator[None, None, tuple[str, ...]]:
+    """The names in ascending order, without doubles, in steps of about a millisecond: sorted runs, which are merged."""
     runs = []
     for start in range(0, len(names), NAMES_SORTED_AT_ONCE):
         runs.append(sorted(set(names[start : start + NAMES_SORTED_AT_ONCE])))
@@ -40,8 +47,7 @@ def sorting_names(request: ConsumerGroupHeartbeatRequest, names: list[str]) -> G
         found.append(name)
         if len(found) % NAMES_MERGED_AT_ONCE == 0:
             yield
-    fields: dict[str, Any] = {name: getattr(request, name) for name in LongHeartbeat._fields}
-    return LongHeartbeat(**fields | {"subscribed_topic_names": tuple(found)})
+    return tuple(found)
 
 
 def sorted_names(names: list[str] | tuple[str, ...]) -> tuple[str, ...]:

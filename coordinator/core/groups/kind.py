@@ -15,6 +15,7 @@ from _wire.errors import ErrorCode
 from coordinator.config.key import ConfigKey
 from coordinator.core.causes import Cause
 from coordinator.core.decision import Decision, Effect, Environment, OperationContext, Topics
+from coordinator.core.event import Event
 from coordinator.core.groups.background_work import Worker
 from coordinator.core.groups.membership import Membership, WaitingRequest
 from coordinator.core.groups.states import DEAD, GroupState
@@ -25,6 +26,8 @@ CLASSIC_NAME: Final = "classic"
 """The kind of a group that a commit creates: a "simple" group, which no client joined."""
 CONSUMER_NAME: Final = "consumer"
 """The kind of the groups of ConsumerGroupHeartbeat (KIP-848)."""
+SHARE_NAME: Final = "share"
+"""The kind of the groups of ShareGroupHeartbeat (KIP-932)."""
 
 Handler = Callable[[Any, Any, OperationContext], Decision]
 """(group, request, context) → decision."""
@@ -186,6 +189,8 @@ class GroupKind(msgspec.Struct, frozen=True):
     """Name → who does the work that the effect `StartWork` of this name starts."""
     steps_left: Callable[[Any], Iterator[None]] = lambda membership: iter(())
     """What events with much to change have left to be done: steps of about a millisecond."""
+    forget_topics: Callable[[Any, Any, OperationContext], tuple[Event, ...]] = lambda membership, gone, context: ()
+    """(membership, topics that are gone (`GoneTopics`), context) → what follows for it, beside committed offsets."""
     needs_topic_list: Callable[[Any], bool] = lambda membership: False
     """Whether requests of members may compute with the list of all topics, as those of regular expressions do."""
 

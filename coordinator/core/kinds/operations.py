@@ -22,6 +22,10 @@ from coordinator.core.offsets import expiry as offset_expiry
 from coordinator.core.offsets import fetch as offset_fetch
 from coordinator.core.offsets import transactional as transactional_offsets
 from coordinator.core.operation import Operation, Scope
+from coordinator.core.share import describe as share_describe
+from coordinator.core.share import heartbeat as share_heartbeat
+from coordinator.core.share import heartbeat_requests as share_heartbeat_requests
+from coordinator.core.share.kind import SHARE
 
 JOIN_GROUP: Final = Operation(
     "JoinGroup",
@@ -50,6 +54,19 @@ CONSUMER_GROUP_HEARTBEAT: Final = Operation(
 )
 CONSUMER_GROUP_DESCRIBE: Final = Operation(
     "ConsumerGroupDescribe", by_kind("ConsumerGroupDescribe", CONSUMER), describe.error_response, describe.prepare
+)
+SHARE_GROUP_HEARTBEAT: Final = Operation(
+    "ShareGroupHeartbeat",
+    by_kind("ShareGroupHeartbeat", SHARE, of_other_kind=share_heartbeat.reject_other_kind),
+    share_heartbeat_requests.error_response,
+    share_heartbeat_requests.prepare,
+    too_large=too_large_by_kind("ShareGroupHeartbeat", SHARE),
+)
+SHARE_GROUP_DESCRIBE: Final = Operation(
+    "ShareGroupDescribe",
+    by_kind("ShareGroupDescribe", SHARE),
+    share_describe.error_response,
+    share_describe.prepare,
 )
 
 OFFSET_COMMIT: Final = Operation(

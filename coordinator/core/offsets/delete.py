@@ -117,7 +117,7 @@ class GoneTopics(msgspec.Struct, frozen=True):
 
 
 def forget_topics(groups: Mapping[str, Group[Any]], gone: GoneTopics, context: OperationContext) -> Decision:
-    """Delete the committed offsets, pending ones too, in topics that are gone.
+    """Delete the committed offsets, pending ones too, in topics that are gone, and what else groups keep of them.
 
     Groups whose members read such a topic report its deletion in the audit, even if they committed nothing in it.
     """
@@ -129,6 +129,7 @@ def forget_topics(groups: Mapping[str, Group[Any]], gone: GoneTopics, context: O
         read = _read_without_offsets(group, gone.deleted - {tp.topic for tp in forgotten})
         if read:
             events.append(OffsetsDeleted(group_id=group.group_id, at_ms=at_ms, cause=cause, partitions=(), topics=read))
+        events += group.kind.forget_topics(group.membership, gone, context)
     return Decision(tuple(events))
 
 

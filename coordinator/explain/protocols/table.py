@@ -7,6 +7,7 @@ import msgspec
 from coordinator.explain.protocols.classic import CLASSIC
 from coordinator.explain.protocols.consumer import CONSUMER
 from coordinator.explain.protocols.protocol import Protocol
+from coordinator.explain.protocols.share import SHARE
 
 
 def _as_consumer(name: str) -> Protocol:
@@ -15,7 +16,7 @@ def _as_consumer(name: str) -> Protocol:
 
 
 PROTOCOLS: Final[dict[str, Protocol]] = {
-    protocol.name: protocol for protocol in (CLASSIC, CONSUMER, _as_consumer("share"), _as_consumer("streams"))
+    protocol.name: protocol for protocol in (CLASSIC, CONSUMER, SHARE, _as_consumer("streams"))
 }
 """Type of group → its protocol. Each protocol has one line here."""
 

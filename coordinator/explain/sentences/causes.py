@@ -186,6 +186,7 @@ _CAUSES: Final = {
     Cause.STATIC_REPLACED: "a static member was restarted",
     Cause.GROUP_MAX_SIZE_REACHED: "a member had to go: group.max.size was reached before it rejoined",
     Cause.TOPICS_CHANGED: "the topics that it subscribes to changed",
+    Cause.PARTITIONS_INITIALIZED: "the share state of partitions was initialized, so they can be assigned",
     Cause.TOO_MANY_PENDING_MEMBERS: "clients of one address asked for more member ids than they joined with",
     Cause.GROUP_TOO_LARGE: "the loaded group has more members than group.max.size allows",
     Cause.OFFSETS_EXPIRED: "its last committed offset expired",

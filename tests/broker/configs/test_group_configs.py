@@ -11,6 +11,7 @@ from coordinator.broker.configs.group_config_keys import (
     CONSUMER_GROUPS,
     CONSUMER_HEARTBEAT_INTERVAL_MS,
     RANGES,
+    SHARE_GROUPS,
 )
 from coordinator.broker.configs.group_configs import (
     CurrentGroupSettings,
@@ -187,6 +188,16 @@ def test_consumer_groups_are_served_with_the_feature_and_the_protocol():
     settings = CurrentGroupSettings(CONSUMER_GROUPS, Config(), image)
     image.apply(FeatureRecord("group.version", 0, 1))
     assert not settings.is_enabled()
+
+
+def test_share_groups_have_settings_of_their_own_and_need_their_feature_alone():
+    image = image_with(share_heartbeat_interval_ms="6000", share_session_timeout_ms="50000")
+    config = Config({"group.coordinator.rebalance.protocols": "classic", "group.share.assignment.interval.ms": "7"})
+    settings = CurrentGroupSettings(SHARE_GROUPS, config, image)
+    assert (settings.of("g"), settings.of("other")) == ((50_000, 6000, 7), (45_000, 5000, 7))
+    for level in (1, 0):
+        image.apply(FeatureRecord("share.version", level, 1))
+        assert settings.is_enabled() is (level > 0)
 
 
 def test_no_more_groups_than_the_limit_have_configs():

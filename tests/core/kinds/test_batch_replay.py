@@ -50,7 +50,7 @@ GROUPS = st.tuples(
     st.builds(lambda group: encode_versioned(GroupMetadataKey(group=group), 2), NAMES),
     st.none() | st.builds(group_value, st.integers(0, 3)),
 )
-OTHERS = st.tuples(st.sampled_from([b"\0\x0bunknown", b"\x7f\xff"]), st.none() | st.just(b"anything"))
+OTHERS = st.tuples(st.sampled_from([b"\0\x63unknown", b"\x7f\xff"]), st.none() | st.just(b"anything"))
 RECORDS = st.lists(OFFSETS | GROUPS | OTHERS, max_size=12)
 MARKERS = st.builds(TransactionMarker, PRODUCERS, st.booleans(), st.just(0))
 BATCHES = st.builds(StoredBatch, st.none() | PRODUCERS, RECORDS) | MARKERS

@@ -17,7 +17,7 @@ RECIPE: Final[Mapping[str, Mapping[str, str]]] = {
     },
     "coordinator.audit.projections": {
         "from coordinator.audit.fields import Fields\n": "from tests.groups.epochs.audit import AUDIT\n",
-        "{CLASSIC_NAME: classic.CLASSIC, CONSUMER_NAME: consumer.CONSUMER": ', "epochs": AUDIT',
+        "    CONSUMER_NAME: consumer.CONSUMER,\n": '    "epochs": AUDIT,\n',
     },
     "coordinator.explain.protocols.table": {
         "from coordinator.explain.protocols.protocol import Protocol\n": (

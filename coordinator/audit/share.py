@@ -1,0 +1,263 @@
+"""The audit of share groups (KIP-932): from their events to the fields of audit events.
+
+A generation is a group epoch, which begins when it rises and starts when its target assignment was computed. It is
+stable when each member has it. As partitions are shared, none moves from one member to another, and none is without an
+owner in between.
+"""
+
+from typing import Final
+
+from coordinator.audit import schema
+from coordinator.audit.fields import Fields, connection_fields
+from coordinator.audit.group_state import GroupAuditState, by_topic, named_partitions, partition_count
+from coordinator.audit.kind_audit import KindAudit, Projection, ms_between
+from coordinator.audit.world import World
+from coordinator.core.causes import Cause
+from coordinator.core.groups.states import EMPTY, GroupState
+from coordinator.core.share import events
+from coordinator.core.share.group import PROTOCOL_TYPE, ShareGroup
+from coordinator.core.share.member import NO_PARTITIONS, ShareMember
+
+STABLE_MEMBER: Final = "STABLE"
+NO_REBALANCE_TIMEOUT: Final = -1
+"""Members of share groups have nothing to give up in time."""
+
+
+def _joined(
+    event: events.ShareMemberJoined, group: ShareGroup, state: GroupAuditState, before: GroupState, world: World
+) -> Fields:
+    state.remember_member(group.members[event.member_id], (), 0)
+    existing = state.set_subscription(event.member_id, event.metadata.topics)
+    state.note_epoch_trigger(Cause.NEW_MEMBER, existing.member, "", event.at_ms)
+    return {
+        "member": existing,
+        "session_timeout_ms": event.session_timeout_ms,
+        "rebalance_timeout_ms": NO_REBALANCE_TIMEOUT,
+        "protocols": [],
+        "subscribed_topics": existing.topics,
+        "unnamed_topics": existing.unnamed_topics,
+        "reason": "",
+        "join_ms": None,
+        "protocol_type": PROTOCOL_TYPE,
+        "subscribed_pattern": "",
+        "rack_id": event.metadata.rack_id or "",
+        "fills_group": event.fills_group,
+    }
+
+
+def _updated(
+    event: events.ShareMemberUpdated, group: ShareGroup, state: GroupAuditState, before: GroupState, world: World
+) -> Fields:
+    state.replace_member(event.member_id, group.members[event.member_id])
+    existing = state.set_subscription(event.member_id, event.metadata.topics)
+    is_changed = event.metadata.topics != event.before.topics
+    if is_changed:
+        state.note_epoch_trigger(Cause.METADATA_CHANGED, existing.member, "", event.at_ms)
+    return {
+        "member": existing,
+        "metadata_changed": is_changed,
+        "subscribed_topics": existing.topics,
+        "reason": "",
+        "unnamed_topics": existing.unnamed_topics,
+        "join_ms": None,
+        "subscribed_pattern": "",
+        "session_timeout_ms": None,
+        "rebalance_timeout_ms": NO_REBALANCE_TIMEOUT,
+        "protocols": [],
+        "rack_id": event.metadata.rack_id or "",
+        "last_heard_ms": None,
+    }
+
+
+def _removed(
+    event: events.ShareMemberRemoved, group: ShareGroup, state: GroupAuditState, before: GroupState, world: World
+) -> Fields:
+    existing = state.remove_member(event.member_id, event.at_ms)
+    member = existing.member
+    state.note_epoch_trigger(event.cause, member, event.reason, event.at_ms)
+    state.note_removal(existing, event.last_heard_ms, False)
+    return {
+        "member": existing,
+        "cause": event.cause,
+        "reason": event.reason,
+        "session_timeout_ms": event.session_timeout_ms or member.session_timeout_ms,
+        "last_heard_ms": event.last_heard_ms,
+        "last_joined_ms": member.joined_ms,
+        "last_committed_ms": None,
+        "requested_by": None,
+        **connection_fields(event.connection, event.coordinator_paused_ms),
+    }
+
+
+def _superseded(
+    event: events.ShareGroupEpochBumped, group: ShareGroup, state: GroupAuditState, before: GroupState, world: World
+) -> Fields | None:
+    if not state.is_rebalancing:
+        return None
+    return {
+        "rebalance_ms": ms_between(state.rebalance_started_ms, event.at_ms) if state.rebalance_started_ms else None,
+        "never_synced": [],
+        "unnamed_members": 0,
+        "awaits_target": False,
+    }
+
+
+def _rebalance_started(
+    event: events.ShareGroupEpochBumped, group: ShareGroup, state: GroupAuditState, before: GroupState, world: World
+) -> Fields:
+    state.start_rebalance((), event.at_ms)
+    state.is_rebalancing = True
+    existing = state.members.get(event.member_id)
+    member = None if existing is None else existing.member
+    triggers = state.begin_epoch(event.cause, member, event.reason, event.at_ms)
+    trigger = next((trigger for trigger in triggers if trigger.cause is event.cause), triggers[0])
+    is_first = event.cause is Cause.NEW_MEMBER and len(group.members) == 1
+    changed = {} if is_first else world.changed(state.topics)
+    return {
+        "cause": event.cause,
+        "member": trigger.member,
+        "reason": trigger.reason,
+        "members": len(group.members),
+        "triggers": triggers,
+        "topic_changes": world.topic_changes(changed) if changed else {},
+        "lag": None,
+        "recreated_topics": world.recreated_topics(changed) if changed else [],
+    }
+
+
+def _emptied(
+    event: events.ShareGroupEpochBumped, group: ShareGroup, state: GroupAuditState, before: GroupState, world: World
+) -> Fields | None:
+    if group.state is not EMPTY:
+        return None
+    triggers, unnamed_triggers = state.pop_triggers()
+    state.end_rebalance()
+    state.is_rebalancing = False
+    return {"rebalance_ms": 0, "triggers": triggers, "unnamed_triggers": unnamed_triggers}
+
+
+def _generation_started(
+    event: events.ShareTargetComputed, group: ShareGroup, state: GroupAuditState, before: GroupState, world: World
+) -> Fields:
+    triggers, unnamed_triggers = state.pop_triggers()
+    started_ms = state.rebalance_started_ms or event.at_ms
+    gone = world.gone_topics(state.topics)
+    state.topics = world.topics(group.named_topics.counts.keys())
+    state.start_generation(event.at_ms)
+    return {
+        "protocol_type": PROTOCOL_TYPE,
+        "protocol_name": event.assignor,
+        "leader": "",
+        "members": len(group.members),
+        "join_ms": ms_between(started_ms, event.at_ms),
+        "triggers": triggers,
+        "unnamed_triggers": unnamed_triggers,
+        "pending_members": [],
+        "slowest_member": None,
+        "slowest_join_ms": 0,
+        "target_epoch": event.epoch,
+        "gone_topics": gone,
+    }
+
+
+def _assigned(
+    event: events.ShareMemberAssigned, group: ShareGroup, state: GroupAuditState, before: GroupState, world: World
+) -> Fields:
+    current, member_id, at_ms = event.current, event.member_id, event.at_ms
+    existing = state.members[member_id]
+    count = partition_count(current.partitions)
+    nameable = state.nameable_partitions + len(existing.owned)
+    partitions = named_partitions(current.partitions if count <= nameable else NO_PARTITIONS, world.topic_name)
+    unnamed = count - len(partitions)
+    gained, lost, kept = state.reassign(member_id, partitions, unnamed, set(), at_ms)
+    return {
+        "member": existing,
+        "partitions": by_topic(partitions),
+        "gained": gained,
+        "lost": lost,
+        "kept": kept,
+        "unnamed_partitions": unnamed,
+        "member_epoch": current.epoch,
+        "member_state": STABLE_MEMBER,
+        "partition_count": count,
+        "revoking": {},
+        "revoking_count": 0,
+        "waits_for": [],
+        "reconcile_ms": max(at_ms - (state.generation_started_ms or at_ms), 0),
+    }
+
+
+def _stable(
+    event: events.ShareMemberAssigned, group: ShareGroup, state: GroupAuditState, before: GroupState, world: World
+) -> Fields | None:
+    if not state.is_rebalancing or not group.is_settled:
+        return None
+    started_ms, computed_ms = state.rebalance_started_ms or event.at_ms, state.generation_started_ms or event.at_ms
+    join_ms, sync_ms = ms_between(started_ms, computed_ms), ms_between(computed_ms, event.at_ms)
+    state.forget_old_owners()
+    state.end_rebalance()
+    state.is_rebalancing = False
+    return {
+        "members": len(group.members),
+        "partitions": sum(partition_count(member.current.partitions) for member in group.members.values()),
+        "partitions_moved": 0,
+        "join_ms": join_ms,
+        "sync_ms": sync_ms,
+        "rebalance_ms": join_ms + sync_ms,
+        "unowned_partition_ms": 0,
+        "partitions_moved_needed": None,
+        "silent_partition_ms": 0,
+        "commits_rejected": 0,
+        "lag": None,
+        "slowest_member": state.members[event.member_id] if sync_ms else None,
+        "slowest_sync_ms": sync_ms,
+    }
+
+
+def _remember(group: ShareGroup, state: GroupAuditState, world: World) -> None:
+    state.is_rebalancing = bool(group.members) and not group.is_settled
+    if state.is_rebalancing and group.target_epoch == group.epoch:
+        state.rebalance_started_ms = group.target_computed_ms
+        state.start_generation(group.target_computed_ms)
+    for member in group.members.values():
+        count = partition_count(member.current.partitions)
+        few = member.current.partitions if count <= state.nameable_partitions else NO_PARTITIONS
+        partitions = named_partitions(few, world.topic_name)
+        state.remember_member(member, partitions, count - len(partitions))
+        state.set_subscription(member.member_id, member.metadata.topics)
+    state.topics = world.topics(group.named_topics.counts.keys())
+
+
+def _progress(group: ShareGroup, state: GroupAuditState) -> dict[str, schema.MemberProgress]:
+    return {
+        member.member_id: schema.MemberProgress(
+            member.current.epoch, STABLE_MEMBER, partition_count(member.current.partitions), {}, 0
+        )
+        for member in group.members.values()
+    }
+
+
+def _mark(member: ShareMember) -> tuple[str, int, str, int, int]:
+    return member.member_id, member.current.epoch, STABLE_MEMBER, partition_count(member.current.partitions), 0
+
+
+SHARE: Final = KindAudit(
+    projections={
+        events.ShareMemberJoined: (Projection(schema.MemberJoined, _joined),),
+        events.ShareMemberUpdated: (Projection(schema.MemberRejoined, _updated),),
+        events.ShareMemberRemoved: (Projection(schema.MemberRemoved, _removed),),
+        events.ShareGroupEpochBumped: (
+            Projection(schema.RebalanceSuperseded, _superseded),
+            Projection(schema.RebalanceStarted, _rebalance_started),
+            Projection(schema.GroupEmptied, _emptied),
+        ),
+        events.ShareTargetComputed: (Projection(schema.GenerationStarted, _generation_started),),
+        events.ShareMemberAssigned: (
+            Projection(schema.MemberReconciled, _assigned),
+            Projection(schema.GenerationStable, _stable),
+        ),
+    },
+    remember=_remember,
+    mark=_mark,
+    progress=_progress,
+)
