@@ -32,6 +32,8 @@ sys.path.insert(0, str(ROOT))
 from _wire.errors import ErrorCode  # noqa: E402
 from _wire.messages.api_versions import ApiVersionsRequest  # noqa: E402
 from _wire.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest  # noqa: E402
+from _wire.messages.find_coordinator import FindCoordinatorRequest  # noqa: E402
+from _wire.messages.metadata import MetadataRequest, MetadataRequestTopic  # noqa: E402
 from _wire.messages.offset_commit import (  # noqa: E402
     OffsetCommitRequest,
     OffsetCommitRequestPartition,
@@ -163,6 +165,8 @@ def requests_of(client: WireClient) -> Requests:
     fetch_offsets = OffsetFetchRequest(
         group_id=GROUP, topics=[OffsetFetchRequestTopic(name=TOPIC, partition_indexes=list(range(PARTITIONS)))]
     )
+    metadata = MetadataRequest(topics=[MetadataRequestTopic(name=TOPIC)])
+    find_coordinator = FindCoordinatorRequest(coordinator_keys=[GROUP])
     rejoining = itertools.count(2)
     rejoined_id = client.join_alone(REJOINED_GROUP, session_timeout_ms=LONG_SESSION_MS)
     new_groups = (f"new-group-{number}" for number in itertools.count())
@@ -174,9 +178,17 @@ def requests_of(client: WireClient) -> Requests:
         "OffsetFetch of 10 partitions": lambda: client.request(fetch_offsets, 7),
         "Produce of one record": lambda: client.request(produce_request(TOPIC, batch), 9),
         "Fetch of 2 KB": lambda: client.request(fetch_request(TOPIC, max_bytes=2_000), 11),
+        "Metadata of one topic": lambda: client.request(metadata, 12),
+        "FindCoordinator": lambda: client.request(find_coordinator, 4),
+        "connect, ApiVersions, close": partial(connect, client.bootstrap),
         "JoinGroup and SyncGroup of a rebalance": lambda: rebalance(client, rejoined_id, next(rejoining)),
         "JoinGroup and SyncGroup of a new group": lambda: client.join_alone(next(new_groups)),
     }
+
+
+def connect(bootstrap: str) -> None:
+    with WireClient(bootstrap) as client:
+        client.request(ApiVersionsRequest(client_software_name="bench", client_software_version="1.0"), 4)
 
 
 def rebalance(client: WireClient, member_id: str, generation_id: int) -> None:
