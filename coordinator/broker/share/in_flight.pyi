@@ -37,7 +37,7 @@ class InFlightWindow:
         """Whether there is a record that may be acquired, or room for new ones."""
 
     def move_start(self, log_start_offset: int) -> None:
-        """What lies before the start of the log cannot be read any more: archive it, unless somebody has acquired it."""
+        """What lies before the start of the log cannot be read: archive it, unless somebody has acquired it."""
 
     def advance(self) -> bool:
         """Move the start over what is done; return whether it has moved."""

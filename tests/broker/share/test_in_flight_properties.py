@@ -1,5 +1,6 @@
 """Random histories of a window beside its slow twin, which has a state for each offset."""
 
+from itertools import pairwise
 from typing import Any
 
 from hypothesis import event, given, settings
@@ -151,7 +152,7 @@ class Twins:
 
 
 def expanded(changes: list[StateBatch]) -> list[tuple[int, int, int]]:
-    assert all(before[1] < after[0] for before, after in zip(changes, changes[1:], strict=False)), "in order"
+    assert all(before[1] < after[0] for before, after in pairwise(changes)), "in order"
     return [(offset, state, count) for first, last, state, count in changes for offset in range(first, last + 1)]
 
 
