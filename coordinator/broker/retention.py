@@ -14,7 +14,7 @@ from coordinator.broker.partitions import Partitions
 from coordinator.config.log_keys import LOG_RETENTION_CHECK_INTERVAL_MS
 from coordinator.config.settings import Config
 from coordinator.deadlines import deadline_after
-from coordinator.internal_topics import AUDIT_TOPIC
+from coordinator.internal_topics import AUDIT_TOPIC, INTERNAL_TOPICS, SHARE_STATE_TOPIC
 from coordinator.log.config import LogConfig
 from coordinator.log.partition.partition_log import PartitionLog
 from coordinator.log.partition.retention import retained_from

@@ -54,7 +54,8 @@ class World:
         return decision
 
     def ask(self, operation: Operation, of: SharePartition, request: Any) -> Outcome:
-        outcome: Outcome = self.decide(operation, of, request).replies[0].response
+        outcome = self.decide(operation, of, request).replies[0].response
+        assert isinstance(outcome, Outcome)
         return outcome
 
     def initialize(self, state_epoch: int = 2, start_offset: int = -1, of: SharePartition = MINE) -> Outcome:
