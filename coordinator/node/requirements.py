@@ -183,6 +183,9 @@ REQUIREMENTS: Final[Mapping[str, tuple[Requirement, ...]]] = {
         Requirement(AclOperation.CLUSTER_ACTION, ResourceType.CLUSTER, _cluster_of_replica),
         on_each_topic(AclOperation.READ, _topics_of_consumer),
     ),
+    # Their topics are looked at by the handler: a session has topics that its requests do not name.
+    "ShareFetch": READ_GROUP,
+    "ShareAcknowledge": READ_GROUP,
     "ListOffsets": (on_each_topic(AclOperation.DESCRIBE, topics("topics")),),
     "OffsetForLeaderEpoch": (
         on_each_topic(

@@ -1,13 +1,11 @@
 """Building of what a node needs to let members of share groups fetch and acknowledge records."""
 
-from collections.abc import Callable
-
 from _wire.errors import ErrorCode
 from coordinator.broker.data.fetch import FetchService
 from coordinator.broker.share.fetch_service import ShareFetchService
 from coordinator.broker.share.sessions import ShareSession, ShareSessions
 from coordinator.broker.share.settings import ShareRecordSettings
-from coordinator.broker.share.share_partition import LockTimeoutKey, ShareKey, ShareParts
+from coordinator.broker.share.share_partition import LockTimeoutKey, ShareKey, SharePartitionParts
 from coordinator.broker.share.share_partitions import SharePartitions
 from coordinator.broker.share.share_states import ShareStates
 from coordinator.broker.share.waiting import ShareFetchTimeoutKey, WaitingFetches
@@ -27,12 +25,14 @@ RELEASED_AT_ONCE = 50
 class SharePlane:
     """Share sessions, share partitions and the fetches of share groups."""
 
+    timer_keys = (LockTimeoutKey, ShareFetchTimeoutKey)
+
     def __init__(
         self, config: Config, loop: NodeLoop, storage: Storage, fetch_service: FetchService, states: ShareStates
     ) -> None:
         self.settings = ShareRecordSettings(config, storage.image)
         self.waiting = WaitingFetches(storage.partitions, storage.notifier, loop.scheduler, loop.slices)
-        parts = ShareParts(
+        parts = SharePartitionParts(
             partitions=storage.partitions,
             states=states,
             settings=self.settings,

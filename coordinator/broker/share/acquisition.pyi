@@ -2,9 +2,7 @@ from collections.abc import Iterable
 
 from coordinator.broker.share.fetched_batches import FetchedBatches
 from coordinator.broker.share.in_flight import InFlightWindow
-
-Acquired = tuple[int, int, int]
-"""First offset, last offset and delivery count."""
+from coordinator.broker.share.share_states import Acquired
 
 class AcquisitionLimits:
     """How much one fetch may acquire of a partition."""

@@ -14,12 +14,12 @@ import msgspec
 from _wire.errors import ErrorCode, MalformedMessage
 from coordinator.broker.data.producers import ProducerStates
 from coordinator.broker.partitions import Partitions
-from coordinator.broker.share.acquisition import Acquired, AcquisitionLimits, acquire
+from coordinator.broker.share.acquisition import AcquisitionLimits, acquire
 from coordinator.broker.share.fetched_batches import FetchedBatches
 from coordinator.broker.share.in_flight import InFlightWindow
 from coordinator.broker.share.release import NOT_ACQUIRED, acknowledge, complete, expire, release
 from coordinator.broker.share.settings import EARLIEST, LATEST, RecordSettings, ShareRecordSettings
-from coordinator.broker.share.share_states import BY_STRATEGY, PartitionState, ShareStates, StateBatch
+from coordinator.broker.share.share_states import BY_STRATEGY, Acquired, PartitionState, ShareStates, StateBatch
 from coordinator.log.errors import OffsetOutOfRange
 from coordinator.log.partition.partition_log import PartitionLog
 from coordinator.log.segments.timestamps import offset_for_timestamp
@@ -74,7 +74,7 @@ class LockTimeoutKey(msgspec.Struct, frozen=True, eq=False):
     share_partition: "SharePartition"
 
 
-class ShareParts(msgspec.Struct, frozen=True, kw_only=True):
+class SharePartitionParts(msgspec.Struct, frozen=True, kw_only=True):
     """What share partitions use of the node."""
 
     partitions: Partitions
@@ -93,7 +93,7 @@ class SharePartition:
         self,
         key: ShareKey,
         log: PartitionLog,
-        parts: ShareParts,
+        parts: SharePartitionParts,
         fenced: "Callable[[SharePartition], None]",
         waiting: "WaitingFetches",
     ) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from _wire.errors import ErrorCode
-from coordinator.broker.share.share_partition import ShareKey, ShareParts, SharePartition
+from coordinator.broker.share.share_partition import ShareKey, SharePartition, SharePartitionParts
 from coordinator.broker.share.waiting import WaitingFetches
 from coordinator.log.partition.partition_log import PartitionLog
 from coordinator.logger import logger
@@ -19,7 +19,7 @@ LOADS_MAX: Final = 1000
 class SharePartitions:
     """By group, topic id and partition."""
 
-    def __init__(self, parts: ShareParts, waiting: WaitingFetches) -> None:
+    def __init__(self, parts: SharePartitionParts, waiting: WaitingFetches) -> None:
         self._parts = parts
         self._waiting = waiting
         self._by_key: dict[ShareKey, SharePartition] = {}

@@ -12,6 +12,9 @@ from coordinator.runtime.slices import Steps
 StateBatch = tuple[int, int, int, int]
 """First offset, last offset, state and delivery count of records that are next to each other."""
 
+Acquired = tuple[int, int, int]
+"""First offset, last offset and delivery count of records that a member was given."""
+
 BY_STRATEGY: Final = -1
 """The start offset of a partition whose first fetch decides where it starts (`share.auto.offset.reset`)."""
 
