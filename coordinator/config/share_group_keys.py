@@ -138,8 +138,8 @@ GROUP_SHARE_MAX_DELIVERY_COUNT_LIMIT = ConfigKey(
 GROUP_SHARE_PARTITION_MAX_RECORD_LOCKS = ConfigKey(
     "group.share.partition.max.record.locks",
     2000,
-    "How many records of a partition may be in flight for a share group: from the first one that is not done to the last "
-    "one that was acquired. A group can have another limit: its config `share.partition.max.record.locks`.",
+    "How many records of a partition may be in flight for a share group: from the first one that is not done to the "
+    "last one that was acquired. A group can have another limit: its config `share.partition.max.record.locks`.",
     100,
     10_000,
 )

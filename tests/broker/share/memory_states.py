@@ -1,4 +1,4 @@
-"""The states of share partitions in memory: what the share coordinator stores, with answers that come when a test says."""
+"""The states of share partitions in memory, stored with answers that come when a test says so."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
