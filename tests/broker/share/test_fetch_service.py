@@ -152,10 +152,7 @@ def test_a_release_does_not_wake_it_but_a_new_fetch_gets_the_records(shares):
 
 
 def test_a_start_that_moves_wakes_it(shares):
-    shares = VirtualShares(
-        {"group.share.min.partition.max.record.locks": "100"}, {"share.partition.max.record.locks": "100"}
-    )
-    shares.create_topic("orders")
+    shares.configure({"share.auto.offset.reset": "earliest", "share.partition.max.record.locks": "100"})
     produce(shares, *[b"a"] * 101)
     assert shares.share_fetch("orders").acquired == [(0, 0, 99, 1)]
     fetched = shares.share_fetch("orders", member_id="b", max_wait_ms=WAIT_MS)
