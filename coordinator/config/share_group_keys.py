@@ -116,8 +116,8 @@ GROUP_SHARE_MAX_RECORD_LOCK_DURATION_MS = ConfigKey(
 GROUP_SHARE_DELIVERY_COUNT_LIMIT = ConfigKey(
     "group.share.delivery.count.limit",
     5,
-    "How often a record is delivered to members of a share group at most; then it is archived. A group can have another "
-    "limit: its config `share.delivery.count.limit`.",
+    "How often a record is delivered to members of a share group at most; then it is archived. A group can have "
+    "another limit: its config `share.delivery.count.limit`.",
     2,
     10,
 )

@@ -25,8 +25,11 @@ def acknowledge(
 def release(window: InFlightWindow, member: str, delivery_count_limit: int) -> list[StateBatch]:
     """Make available what a member has acquired; as `acknowledge` that is to be completed."""
 
-def expire(window: InFlightWindow, now_ms: int, delivery_count_limit: int) -> list[StateBatch]:
-    """Make available the records whose locks have ended. It holds at once; what is returned is to be stored."""
+def expire(window: InFlightWindow, now_ms: int, delivery_count_limit: int, most: int = ...) -> list[StateBatch]:
+    """Make available the records whose locks have ended. It holds at once; what is returned is to be stored.
+
+    With `most` there may be more locks that have ended: those are as many pieces and single records at most.
+    """
 
 def complete(
     window: InFlightWindow, changes: list[StateBatch], is_stored: bool, now_ms: int, delivery_count_limit: int

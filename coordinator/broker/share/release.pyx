@@ -149,7 +149,7 @@ def release(InFlightWindow window not None, member, int delivery_count_limit):
     return changes
 
 
-def expire(InFlightWindow window not None, int64_t now_ms, int delivery_count_limit):
+def expire(InFlightWindow window not None, int64_t now_ms, int delivery_count_limit, int64_t most=INT64_MAX):
     cdef Piece piece
     cdef int64_t offset, next_ms = INT64_MAX
     cdef Record *record
@@ -165,6 +165,9 @@ def expire(InFlightWindow window not None, int64_t now_ms, int delivery_count_li
             if piece.first >= window.start_offset or piece.last < window.start_offset:
                 end_lock(window, &piece.whole, piece.first, piece.last, delivery_count_limit, changes)
                 piece.lock = None
+                most -= 1
+                if most == 0:
+                    return changes
                 continue
             piece.split()
         for offset in range(piece.first, piece.last + 1):
@@ -177,6 +180,9 @@ def expire(InFlightWindow window not None, int64_t now_ms, int delivery_count_li
                 continue
             end_lock(window, record, offset, offset, delivery_count_limit, changes)
             piece.locks[offset - piece.first] = None
+            most -= 1
+            if most == 0:
+                return changes
     window.deadline_ms = next_ms
     return changes
 

@@ -34,6 +34,9 @@ if TYPE_CHECKING:
 BATCHES_AT_ONCE: Final = 500
 """Acknowledgement batches of a request that are looked at in one step."""
 
+ENDED_ONE_BY_ONE: Final = 50
+"""Locks that end together and are stored one by one, as Kafka stores all. The others are stored together."""
+
 ERROR_OF_COORDINATOR: Final = {
     ErrorCode.NONE: ErrorCode.NONE,
     ErrorCode.NOT_COORDINATOR: ErrorCode.COORDINATOR_NOT_AVAILABLE,
@@ -303,10 +306,17 @@ class SharePartition:
         self._timer_ms = 0
         if self.phase is not Phase.ACTIVE:
             return
-        changes = expire(self.window, now_ms, self.settings.delivery_count_limit)
-        self._arm()
-        if changes:
+        limit, most, has_ended = self.settings.delivery_count_limit, 1, False
+        for number in range(ENDED_ONE_BY_ONE + 1):
+            if number == ENDED_ONE_BY_ONE:
+                most = self.window.record_count + 1
+            changes = expire(self.window, now_ms, limit, most)
+            if not changes:
+                break
+            has_ended = True
             self._write(changes, self._expiry_stored)
+        self._arm()
+        if has_ended:
             self.waiting.wake(self)
 
     def _expiry_stored(self, answer: ErrorCode) -> None:

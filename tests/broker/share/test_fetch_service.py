@@ -251,3 +251,14 @@ def test_a_partition_that_does_not_exist_is_an_error(shares):
 )
 def test_bytes_are_shared_out_evenly(max_bytes, count, shared):
     assert shared_out(max_bytes, count) == shared
+
+
+def test_many_locks_that_end_together_are_stored_together(shares):
+    produce(shares, *[b"a"] * 200)
+    shares.share_fetch("orders")
+    shares.acknowledge("orders", (0, 0, ACCEPT))
+    del shares.states.writes[:]
+    shares.advance(LOCK_MS)
+    stored = [write.batches for write in shares.states.writes]
+    assert stored == [[(each, each, 0, 1)] for each in range(1, 51)] + [[(51, 199, 0, 1)]]
+    assert shares.share_fetch("orders").acquired == [(0, 1, 199, 2)]

@@ -297,3 +297,25 @@ class TestFetchedBatches:
         assert read.aborted([(8, 2), (7, 1)]) == [(1, 1), (2, 2), (5, 5)]
         assert read.aborted([(7, 4)]) == [(4, 4)]
         assert read.aborted([]) == []
+
+
+class TestEndOfLocks:
+    def test_locks_end_one_by_one_if_that_is_asked_for(self) -> None:
+        window = InFlightWindow(0)
+        taken(window, (0, 1), limits=limits(2))
+        taken(window, (2, 5))
+        acknowledged(window, 2, 2, ACCEPT)
+        assert [expire(window, LOCK_MS, LIMIT, 1) for _ in range(3)] == [
+            [(0, 1, AVAILABLE, 1)],
+            [(3, 3, AVAILABLE, 1)],
+            [(4, 4, AVAILABLE, 1)],
+        ]
+        assert expire(window, LOCK_MS, LIMIT) == [(5, 5, AVAILABLE, 1)]
+
+    def test_it_says_when_the_next_one_ends(self) -> None:
+        window = InFlightWindow(0)
+        taken(window, (0, 1), limits=limits(2), now_ms=0)
+        taken(window, (2, 5), now_ms=10)
+        assert window.deadline_ms == LOCK_MS
+        assert expire(window, LOCK_MS, LIMIT) == [(0, 1, AVAILABLE, 1)]
+        assert window.deadline_ms == LOCK_MS + 10
