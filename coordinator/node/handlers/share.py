@@ -96,8 +96,8 @@ class ShareHandlers:
 
     def _session(self, request: ShareFetchRequest, call: RequestContext) -> Steps[ShareSession | ErrorCode]:
         """The session of a fetch, opened by it or as it is with the partitions that the request adds and removes."""
-        sessions, group_id, member_id = self._plane.sessions, request.group_id, request.member_id
-        epoch = request.share_session_epoch
+        sessions, epoch = self._plane.sessions, request.share_session_epoch
+        group_id, member_id = _named(request)
         if epoch == CLOSING_EPOCH:
             return sessions.check(group_id, member_id, epoch)
         if epoch == OPENING_EPOCH:
@@ -191,7 +191,7 @@ class ShareHandlers:
             error = ErrorCode.INVALID_SHARE_SESSION_EPOCH
         if error is not ErrorCode.NONE:
             return ShareAcknowledgeResponse(error_code=error)
-        session = self._plane.sessions.check(request.group_id, request.member_id, request.share_session_epoch)
+        session = self._plane.sessions.check(*_named(request), request.share_session_epoch)
         if isinstance(session, ErrorCode):
             return ShareAcknowledgeResponse(error_code=session)
         return self._acknowledge(request, call, session)
@@ -253,8 +253,7 @@ class ShareHandlers:
         return (
             yield from acknowledge_each(
                 self._plane.share_partitions,
-                request.group_id or "",
-                request.member_id or "",
+                *_named(request),
                 batches_of.items(),
                 lambda partition: self._error_of(partition, rights),
                 type_max=4 if can_renew else 3,
@@ -301,6 +300,12 @@ class _TopicRights:
                 call.principal, call.client_host, AclOperation.READ, ResourceType.TOPIC, topic
             )
         return known
+
+
+def _named(request: ShareFetchRequest | ShareAcknowledgeRequest) -> tuple[str, str]:
+    """Group and member id of a request that has both."""
+    assert request.group_id is not None and request.member_id is not None
+    return request.group_id, request.member_id
 
 
 def _asks_for_records(request: ShareFetchRequest) -> bool:
