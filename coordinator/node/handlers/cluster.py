@@ -301,7 +301,7 @@ class ClusterHandlers:
             try:
                 parse_key(key)
             except ValueError:
-                return _no_coordinator(key, ErrorCode.INVALID_REQUEST)
+                return _no_coordinator(key, ErrorCode.INVALID_REQUEST, message="")
             topic = SHARE_STATE_TOPIC
         else:
             return _no_coordinator(key, ErrorCode.INVALID_REQUEST)
@@ -321,8 +321,9 @@ class ClusterHandlers:
         )
 
 
-def _no_coordinator(key: str, error: ErrorCode) -> Coordinator:
-    return Coordinator(key=key, node_id=NO_NODE, port=NO_NODE, error_code=error, error_message=error.description)
+def _no_coordinator(key: str, error: ErrorCode, message: str | None = None) -> Coordinator:
+    told = error.description if message is None else message
+    return Coordinator(key=key, node_id=NO_NODE, port=NO_NODE, error_code=error, error_message=told)
 
 
 def _supported_features(api_version: int) -> list[SupportedFeatureKey]:
