@@ -186,7 +186,7 @@ class Node:
             self._host,
             self.loop,
             self.groups,
-            front_home(self._config, self.loop, self.storage, self.groups, self.data_plane, self._metrics),
+            front_home(self._config, self.loop, self.storage, self.groups, self.shares, self.data_plane, self._metrics),
             self._metrics,
         )
         commit_metadata_in_threads(self.loop, self.threads, self.storage.metadata)

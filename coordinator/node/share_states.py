@@ -32,9 +32,23 @@ class ShareParts(msgspec.Struct, frozen=True, kw_only=True):
     """The share coordinator of a node."""
 
     coordinator: ShareCoordinator
-    states: ShareStates
     storage: Storage
     loop: NodeLoop
+
+    @property
+    def states(self) -> ShareStates:
+        """What the rest of the node asks it by."""
+        return ShareStates(self.coordinator, self.make_topic, self.loop.delays, self.loop.now_ms)
+
+    def make_topic(self) -> Steps[None]:
+        """Make sure that there is a `__share_group_state`, and that it is served."""
+        storage = self.storage
+        if self.coordinator.shards:
+            return
+        storage.topics.create_share_state_topic(self.loop.now_ms())
+        if SHARE_STATE_TOPIC not in storage.image.topics:
+            yield from committed(storage.metadata)
+        self.start()
 
     def start(self) -> None:
         """Begin to serve the states if `__share_group_state` exists and it was not done yet."""
@@ -75,21 +89,7 @@ def make_share_parts(config: Config, loop: NodeLoop, storage: Storage) -> ShareP
     )
     storage.failures.add_listener(partial(_unload_offline, storage.partitions, coordinator))
 
-    def make_topic() -> Steps[None]:
-        if coordinator.shards:
-            return
-        storage.topics.create_share_state_topic(loop.now_ms())
-        if SHARE_STATE_TOPIC not in storage.image.topics:
-            yield from committed(storage.metadata)
-        parts.start()
-
-    parts = ShareParts(
-        coordinator=coordinator,
-        states=ShareStates(coordinator, make_topic, loop.delays, loop.now_ms),
-        storage=storage,
-        loop=loop,
-    )
-    return parts
+    return ShareParts(coordinator=coordinator, storage=storage, loop=loop)
 
 
 def _shard_maker(

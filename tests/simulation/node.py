@@ -123,6 +123,6 @@ class SimulatedNode(Node):
 
     async def _listen(self) -> None:
         """Everything but the sockets."""
-        home = front_home(self._config, self.loop, self.storage, self.groups, self.data_plane, None)
+        home = front_home(self._config, self.loop, self.storage, self.groups, self.shares, self.data_plane, None)
         self.front = make_front(self._config, self._host, self.loop, self.groups, home, None)
         commit_metadata_in_threads(self.loop, self.threads, self.storage.metadata)

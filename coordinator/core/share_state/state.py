@@ -3,15 +3,17 @@
 Counterpart in Kafka: `ShareGroupOffset`, and the maps of `ShareCoordinatorShard`.
 """
 
+import re
 from base64 import urlsafe_b64decode, urlsafe_b64encode
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import msgspec
 
 from coordinator.core.share_states import BY_STRATEGY, UNKNOWN_COUNT, StateBatch
 
-NO_EPOCH = -1
+NO_EPOCH: Final = -1
 """The epoch of who is not checked."""
+NUMBER: Final = re.compile(r"[+-]?[0-9]{1,10}", re.ASCII)
 
 
 class SharePartition(NamedTuple):
@@ -35,8 +37,8 @@ def parse_key(key: str) -> SharePartition:
         ValueError: it is none.
     """
     group_id, topic_id, partition = key.rsplit(":", 2)
-    if not group_id:
-        raise ValueError(f"a share partition without a group: {key!r}")
+    if not group_id or not NUMBER.fullmatch(partition):
+        raise ValueError(f"no group, or no number of a partition: {key!r}")
     decoded = urlsafe_b64decode(topic_id + "==")
     if len(decoded) != 16 or urlsafe_b64encode(decoded).decode().rstrip("=") != topic_id:
         raise ValueError(f"not the id of a topic: {topic_id!r}")
