@@ -56,10 +56,10 @@ def outcomes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str
             text=True,
             check=False,
         )
-        yield _by_scenario(run.stdout)
+        yield by_scenario(run.stdout)
 
 
-def _by_scenario(output: str) -> dict[str, str]:
+def by_scenario(output: str) -> dict[str, str]:
     said: dict[str, str] = {}
     name = ""
     for line in output.splitlines():
