@@ -304,7 +304,8 @@ class ClusterHandlers:
                 return _no_coordinator(key, ErrorCode.INVALID_REQUEST, message="")
             topic = SHARE_STATE_TOPIC
         else:
-            return _no_coordinator(key, ErrorCode.INVALID_REQUEST)
+            is_share = key_type == CoordinatorType.SHARE
+            return _no_coordinator(key, ErrorCode.INVALID_REQUEST, message="" if is_share else None)
         if topic == TRANSACTIONS_TOPIC and self._start_transactions is None:
             return _no_coordinator(key, ErrorCode.COORDINATOR_NOT_AVAILABLE)
         partition = partition_for(key, self._image.partition_count(topic))
