@@ -1,11 +1,14 @@
 """Share fetches: what they acquire at once, what they wait for, and who is served first."""
 
+from collections.abc import Callable
+from itertools import count
 from typing import Final
 
 import pytest
 
 from _wire.errors import ErrorCode
 from coordinator.broker.share.fetch_service import shared_out
+from coordinator.broker.share.share_partition import SharePartition
 from tests.broker.share.memory_states import StoredState
 from tests.broker.share.virtual_shares import GROUP, VirtualShares
 from tests.broker.virtual_broker import batch
@@ -113,13 +116,18 @@ def test_the_next_one_gets_what_the_first_one_leaves(shares):
 
 def test_those_that_wait_in_vain_are_not_looked_at(shares, monkeypatch):
     waiting = [shares.share_fetch("orders", member_id=str(number), max_wait_ms=WAIT_MS) for number in range(50)]
-    looked = []
+    looks = count(1)
     share_partition = shares.share_partition("orders")
-    original = type(share_partition).available_bytes
-    monkeypatch.setattr(type(share_partition), "available_bytes", lambda self: (looked.append(1), original(self))[1])
+    original: Callable[[SharePartition], int] = type(share_partition).available_bytes
+
+    def counted(self: SharePartition) -> int:
+        next(looks)
+        return original(self)
+
+    monkeypatch.setattr(type(share_partition), "available_bytes", counted)
     produce(shares, b"a")
     assert [each.is_waiting for each in waiting] == [False] + [True] * 49
-    assert len(looked) < 15
+    assert next(looks) < 15
 
 
 def test_a_client_that_is_gone_waits_no_longer(shares):

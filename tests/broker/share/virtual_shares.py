@@ -109,7 +109,7 @@ class ShareFetched:
     """A share fetch: what it has acquired, once it is answered."""
 
     def __init__(self, shares: VirtualShares, partitions: Sequence[tuple[bytes, int]], terms: dict[str, Any]) -> None:
-        given = {
+        given: dict[str, Any] = {
             "member_id": "a",
             "max_wait_ms": 0,
             "min_bytes": 1,

@@ -78,7 +78,7 @@ class ShareClient(WireClient):
     def fetch(
         self, *partitions: int, acks: dict[int, list[Batch]] | None = None, version: int = 2, **fields: Any
     ) -> Any:
-        named = {partition: [] for partition in partitions} | (acks or {})
+        named: dict[int, list[Batch]] = {partition: [] for partition in partitions} | (acks or {})
         epoch = fields.pop("share_session_epoch", self.epoch)
         given = {"max_wait_ms": 0, "min_bytes": 1, "max_bytes": 1 << 20, "max_records": 500, "batch_size": 500}
         request = ShareFetchRequest(
