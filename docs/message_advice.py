@@ -41,8 +41,8 @@ ADVICE: Final = {
     + " They are available when their locks "
     "end.",
     "unhandled exception while share fetches are woken": DEFECT + " They are answered at their `max_wait_ms`.",
-    "the stored state of a share partition is invalid": "A record of `__share_group_state` that no version of this server "
-    "or of Kafka writes. Reset the offsets of the share group: that begins a new state.",
+    "the stored state of a share partition is invalid": "A record of `__share_group_state` that no version of this "
+    "server or of Kafka writes. Reset the offsets of the share group: that begins a new state.",
     "unhandled exception in the log cleaner; continuing with the next check": DEFECT,
     "unhandled exception in the relay": DEFECT + " The connection of the client is closed.",
     "unhandled exception while reading the audit topic": DEFECT,
