@@ -93,6 +93,8 @@ class SharePlane:
         session = self.sessions.open(group_id, member_id, connection)
         if not isinstance(session, ErrorCode):
             connection.when_closed = lambda: self.sessions.connection_closed(connection)
+            if not connection.is_open:
+                self.sessions.connection_closed(connection)
         return session
 
     def close_session(self, session: ShareSession) -> None:

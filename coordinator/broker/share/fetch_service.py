@@ -122,21 +122,23 @@ class ShareFetchService:
         found: dict[TopicIdPartition, PartitionData],
     ) -> Steps[None]:
         """Read what may be acquired of each share partition, and acquire it."""
-        reading = []
-        for share_partition in share_partitions:
-            if share_partition.can_be_fetched():
-                share_partition.is_fetching = True
-                reading.append(share_partition)
-            elif share_partition.load_error:
-                _, topic_id, index = share_partition.key
-                found[topic_id, index] = failed_partition(index, share_partition.load_error)
+        reading: list[SharePartition] = []
         size_bytes, left_records = 0, terms.max_records
         try:
+            for number, share_partition in enumerate(share_partitions, 1):
+                if share_partition.can_be_fetched():
+                    share_partition.is_fetching = True
+                    reading.append(share_partition)
+                elif share_partition.load_error:
+                    _, topic_id, index = share_partition.key
+                    found[topic_id, index] = failed_partition(index, share_partition.load_error)
+                if number % OPENED_AT_ONCE == 0:
+                    yield
             for share_partition, part_bytes in zip(reading, shared_out(max_bytes, len(reading)), strict=True):
                 yield size_bytes + part_bytes
                 _, topic_id, index = share_partition.key
                 answer = found[topic_id, index] = PartitionData(partition_index=index, records=b"")
-                if left_records > 0 and part_bytes > 0:
+                if left_records > 0 and part_bytes > 0 and share_partition.available_bytes() != 0:
                     left_records -= yield from self._acquire(
                         terms, share_partition, (part_bytes, left_records), size_bytes == 0, answer
                     )
@@ -181,6 +183,8 @@ class ShareFetchService:
                     for first, last, deliveries in acquired
                 ]
             return count
+        else:
+            share_partition.recount()
         return 0
 
 

@@ -63,6 +63,18 @@ class ShareSession:
         return bool(is_new or has_records or error)
 
 
+class _Opened:
+    """What a connection has opened."""
+
+    __slots__ = ("last_group_id", "sessions")
+
+    def __init__(self) -> None:
+        self.sessions: dict[ShareSession, None] = {}
+        """Those that are not closed."""
+        self.last_group_id = ""
+        """The group of the last one, also if that is closed."""
+
+
 class ShareSessions:
     """All sessions of this node, `sessions_max` at most."""
 
@@ -74,8 +86,7 @@ class ShareSessions:
         self._sessions: dict[tuple[str, str], ShareSession] = {}
         self._counts: dict[str, int] = {}
         """Group id → its sessions."""
-        self._opened: dict[object, ShareSession] = {}
-        """Connection → the last session that it has opened, also if that is closed."""
+        self._opened: dict[object, _Opened] = {}
 
     def __len__(self) -> int:
         return len(self._sessions)
@@ -93,7 +104,11 @@ class ShareSessions:
         session = ShareSession(group_id, member_id, connection)
         self._sessions[group_id, member_id] = session
         self._counts[group_id] = self._counts.get(group_id, 0) + 1
-        self._opened[connection] = session
+        opened = self._opened.get(connection)
+        if opened is None:
+            opened = self._opened[connection] = _Opened()
+        opened.sessions[session] = None
+        opened.last_group_id = group_id
         return session
 
     def check(self, group_id: str, member_id: str, epoch: int) -> ShareSession | ErrorCode:
@@ -111,22 +126,32 @@ class ShareSessions:
         if self._sessions.get(key) is not session:
             return False
         del self._sessions[key]
-        self._counts[session.group_id] -= 1
-        if not self._counts[session.group_id]:
-            del self._counts[session.group_id]
+        del self._opened[session.connection].sessions[session]
+        self._count_down(session.group_id)
         return True
 
     def connection_closed(self, connection: object) -> None:
-        """End the session that a connection has opened."""
-        session = self._opened.pop(connection, None)
-        if session is None:
+        """End the sessions that a connection has opened; on Kafka only the last one ends, and others stay for good."""
+        opened = self._opened.pop(connection, None)
+        if opened is None:
             return
-        if self.remove(session):
+        group_ids = {session.group_id: None for session in opened.sessions} | {opened.last_group_id: None}
+        for session in opened.sessions:
+            del self._sessions[session.group_id, session.member_id]
+            self._count_down(session.group_id)
             self._released(session)
-        if session.group_id not in self._counts:
-            self._group_left(session.group_id)
+        for group_id in group_ids:
+            if group_id not in self._counts:
+                self._group_left(group_id)
+
+    def _count_down(self, group_id: str) -> None:
+        self._counts[group_id] -= 1
+        if not self._counts[group_id]:
+            del self._counts[group_id]
 
     def drop_all(self) -> None:
         """Share groups are switched off."""
         self._sessions.clear()
         self._counts.clear()
+        for opened in self._opened.values():
+            opened.sessions.clear()

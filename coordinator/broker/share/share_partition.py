@@ -113,6 +113,11 @@ class SharePartition:
         self._fenced: Final = fenced
         self._state_epoch = 0
         self._leader_epoch = parts.partitions.leader_epoch
+        self._writes = 0
+        """How many are under way; all of them say the same start."""
+        self._writes_start = 0
+        self._to_write: list[tuple[list[StateBatch], Callable[[ErrorCode], None]]] = []
+        """What waits for them, with what is called when it is stored."""
         self._timer = 0
         self._timer_ms = 0
         """When the timer is due; 0: none runs."""
@@ -233,6 +238,10 @@ class SharePartition:
         if self.phase is Phase.ACTIVE:
             self.window.move_start(self.log.log_start_offset)
 
+    def recount(self) -> None:
+        """Nothing could be read where there seemed to be something: compaction has removed it."""
+        self._counted_offset = -1
+
     # ----------------------------------------------------------------------------------------------------- acknowledge
 
     def acknowledge(self, member: str, batches: list[Any]) -> Steps[list[StateBatch] | ErrorCode]:
@@ -288,16 +297,35 @@ class SharePartition:
                 self.waiting.wake(self)
 
     def _write(self, changes: list[StateBatch], stored: Callable[[ErrorCode], None]) -> None:
+        """Write changes, or let them wait for writes under way that say an earlier start.
+
+        Such a write may be tried again, and come after this one: then what lies between the starts would be lost.
+        """
+        if self._writes and self.window.start_offset != self._writes_start:
+            self._to_write.append((changes, stored))
+        else:
+            self._send(changes, stored)
+
+    def _send(self, changes: list[StateBatch], stored: Callable[[ErrorCode], None]) -> None:
         key, window = self.key, self.window
+        self._writes += 1
+        self._writes_start = window.start_offset
+
+        def written(answer: ErrorCode) -> None:
+            self._writes -= 1
+            stored(answer)
+            if not self._writes and self._to_write:
+                waiting, self._to_write = self._to_write, []
+                self._send([each for more, _ in waiting for each in more], partial(_answer_all, waiting))
 
         def failed(problem: Exception) -> None:
             logger.error("unhandled exception while a share partition is stored", problem=repr(problem))
-            stored(UNKNOWN)
+            written(UNKNOWN)
 
         steps = self._parts.states.write(
             *key, self._state_epoch, self._leader_epoch, window.start_offset, window.complete_count, changes
         )
-        self._parts.slices.start(steps, stored, failed)
+        self._parts.slices.start(steps, written, failed)
 
     # ----------------------------------------------------------------------------------------------------------- locks
 
@@ -333,6 +361,11 @@ class SharePartition:
             self._parts.timers.cancel(self._timer)
         self._timer = self._parts.timers.start(LockTimeoutKey(self), deadline_ms)
         self._timer_ms = deadline_ms
+
+
+def _answer_all(waiting: list[tuple[list[StateBatch], Callable[[ErrorCode], None]]], answer: ErrorCode) -> None:
+    for _, stored in waiting:
+        stored(answer)
 
 
 UNKNOWN: Final = ErrorCode.UNKNOWN_SERVER_ERROR

@@ -1,6 +1,6 @@
 """ShareFetch and ShareAcknowledge: what members of share groups read, and what they did with it (KIP-932)."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final
 
 from _wire.errors import ErrorCode
@@ -76,14 +76,20 @@ class ShareHandlers:
         return ShareFetchResponse(error_code=error) if error is not ErrorCode.NONE else self._fetch(request, call)
 
     def _fetch(self, request: ShareFetchRequest, call: RequestContext) -> Steps[ShareFetchResponse]:
-        session = yield from self._session(request, call)
+        named = yield from _named_partitions(request.topics)
+        acknowledges = any(named.values())
+        if acknowledges and request.share_session_epoch == OPENING_EPOCH:
+            return ShareFetchResponse(error_code=ErrorCode.INVALID_REQUEST)
+        session = yield from self._session(request, call, named)
         if isinstance(session, ErrorCode):
             if session is ErrorCode.SHARE_SESSION_LIMIT_REACHED and request.max_wait_ms > 0:
                 yield from self._plane.waiting.sleep(self._now_ms() + request.max_wait_ms)
             return ShareFetchResponse(error_code=session)
         is_closing = request.share_session_epoch == CLOSING_EPOCH
         rights = _TopicRights(self._authorizer, call, self._image)
-        acknowledgements = yield from self._acknowledged(request, call.api_version, request.is_renew_ack, rights)
+        acknowledgements = None
+        if acknowledges:
+            acknowledgements = yield from self._acknowledged(request, call.api_version, named, rights)
         found: dict[TopicIdPartition, PartitionData] = {}
         if not is_closing and not request.is_renew_ack:
             found = yield from self._found(request, call, session, rights)
@@ -94,15 +100,15 @@ class ShareHandlers:
             self._plane.close_session(session)
         return response
 
-    def _session(self, request: ShareFetchRequest, call: RequestContext) -> Steps[ShareSession | ErrorCode]:
+    def _session(
+        self, request: ShareFetchRequest, call: RequestContext, named: dict[TopicIdPartition, list[Any]]
+    ) -> Steps[ShareSession | ErrorCode]:
         """The session of a fetch, opened by it or as it is with the partitions that the request adds and removes."""
         sessions, epoch = self._plane.sessions, request.share_session_epoch
         group_id, member_id = _named(request)
         if epoch == CLOSING_EPOCH:
             return sessions.check(group_id, member_id, epoch)
         if epoch == OPENING_EPOCH:
-            if any(_has_batches(topic) for topic in request.topics):
-                return ErrorCode.INVALID_REQUEST
             session = self._plane.open_session(group_id, member_id, call.client_connection)
         else:
             session = sessions.check(group_id, member_id, epoch)
@@ -110,14 +116,16 @@ class ShareHandlers:
             return session
         if epoch != OPENING_EPOCH:
             session.count_up()
-        for number, (partition, _) in enumerate(_partitions_of(request.topics), 1):
+        for number, partition in enumerate(named, 1):
             session.add(partition, self._exists(partition), is_opening=epoch == OPENING_EPOCH)
             if number % MERGED_AT_ONCE == 0:
                 yield
         if epoch != OPENING_EPOCH:
-            for number, topic in enumerate(request.forgotten_topics_data, 1):
-                for index in topic.partitions:
-                    session.forget((topic.topic_id, index))
+            forgotten = (
+                (topic.topic_id, index) for topic in request.forgotten_topics_data for index in topic.partitions
+            )
+            for number, partition in enumerate(forgotten, 1):
+                session.forget(partition)
                 if number % MERGED_AT_ONCE == 0:
                     yield
         return session
@@ -158,18 +166,18 @@ class ShareHandlers:
         found: dict[TopicIdPartition, PartitionData],
         acknowledgements: Acknowledgements | None,
     ) -> Steps[ShareFetchResponse]:
-        answers = {
-            partition: data
-            for partition, data in found.items()
-            if request.share_session_epoch == OPENING_EPOCH
-            or session.must_respond(partition, bool(data.records), data.error_code)
-        }
-        yield
+        answers = {}
+        is_opening = request.share_session_epoch == OPENING_EPOCH
+        for number, (partition, data) in enumerate(found.items(), 1):
+            if is_opening or session.must_respond(partition, bool(data.records), data.error_code):
+                answers[partition] = data
+            if number % MERGED_AT_ONCE == 0:
+                yield
         for partition, error in ({} if acknowledgements is None else acknowledgements.errors).items():
-            data = answers.get(partition)
-            if data is None:
-                data = answers[partition] = failed_partition(partition[1], ErrorCode.NONE)
-            data.acknowledge_error_code = error
+            answer = answers.get(partition)
+            if answer is None:
+                answer = answers[partition] = failed_partition(partition[1], ErrorCode.NONE)
+            answer.acknowledge_error_code = error
         response = ShareFetchResponse(acquisition_lock_timeout_ms=self._lock_duration_ms(session.group_id))
         topics: dict[bytes, list[PartitionData]] = {}
         for (topic_id, _), data in answers.items():
@@ -203,12 +211,12 @@ class ShareHandlers:
         if not is_closing:
             session.count_up()
         rights = _TopicRights(self._authorizer, call, self._image)
-        acknowledgements = yield from self._acknowledged(request, call.api_version, request.is_renew_ack, rights)
-        if acknowledgements is not None:
-            yield from awaited(acknowledgements.when_done)
+        named = yield from _named_partitions(request.topics)
+        acknowledgements = yield from self._acknowledged(request, call.api_version, named, rights)
+        yield from awaited(acknowledgements.when_done)
         response = ShareAcknowledgeResponse(acquisition_lock_timeout_ms=self._lock_duration_ms(session.group_id))
         topics: dict[bytes, list[AcknowledgedPartition]] = {}
-        for (topic_id, index), error in ({} if acknowledgements is None else acknowledgements.errors).items():
+        for (topic_id, index), error in acknowledgements.errors.items():
             data = AcknowledgedPartition(partition_index=index, error_code=error)
             if error in ELSEWHERE:
                 data.current_leader = AcknowledgeLeader(leader_id=self._node_id, leader_epoch=self._image.leader_epoch)
@@ -238,26 +246,19 @@ class ShareHandlers:
         self,
         request: ShareFetchRequest | ShareAcknowledgeRequest,
         api_version: int,
-        is_renew_ack: bool,
+        named: dict[TopicIdPartition, list[Any]],
         rights: "_TopicRights",
-    ) -> Steps[Acknowledgements | None]:
-        """Begin what a request acknowledges; None: nothing. Of a partition that is listed twice the last one counts."""
-        if isinstance(request, ShareFetchRequest) and not any(_has_batches(topic) for topic in request.topics):
-            return None
-        batches_of: dict[TopicIdPartition, list[Any]] = {}
-        for number, (partition, batches) in enumerate(_partitions_of(request.topics), 1):
-            batches_of[partition] = batches
-            if number % MERGED_AT_ONCE == 0:
-                yield
+    ) -> Steps[Acknowledgements]:
+        """Begin what a request acknowledges."""
         can_renew = api_version >= RENEWALS_VERSION
         return (
             yield from acknowledge_each(
                 self._plane.share_partitions,
                 *_named(request),
-                batches_of.items(),
+                named.items(),
                 lambda partition: self._error_of(partition, rights),
                 type_max=4 if can_renew else 3,
-                may_renew=can_renew and is_renew_ack,
+                may_renew=can_renew and request.is_renew_ack,
             )
         )
 
@@ -313,14 +314,15 @@ def _asks_for_records(request: ShareFetchRequest) -> bool:
     return bool(request.max_bytes or request.min_bytes or request.max_records or request.max_wait_ms)
 
 
-def _has_batches(topic: Any) -> bool:
-    return any(partition.acknowledgement_batches for partition in topic.partitions)
-
-
-def _partitions_of(topics: Iterable[Any]) -> Iterator[tuple[TopicIdPartition, list[Any]]]:
-    for topic in topics:
-        for partition in topic.partitions:
-            yield (topic.topic_id, partition.partition_index), partition.acknowledgement_batches
+def _named_partitions(topics: Iterable[Any]) -> Steps[dict[TopicIdPartition, list[Any]]]:
+    """The partitions of a request and their acknowledgement batches; of one that is listed twice the last ones."""
+    named: dict[TopicIdPartition, list[Any]] = {}
+    partitions = ((topic.topic_id, partition) for topic in topics for partition in topic.partitions)
+    for number, (topic_id, partition) in enumerate(partitions, 1):
+        named[topic_id, partition.partition_index] = partition.acknowledgement_batches
+        if number % MERGED_AT_ONCE == 0:
+            yield
+    return named
 
 
 def _rotated(partitions: Sequence[TopicIdPartition], epoch: int) -> Sequence[TopicIdPartition]:

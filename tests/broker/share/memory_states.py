@@ -61,6 +61,10 @@ class MemoryStates:
     def let_go(self) -> None:
         """Give the answers that were held, and hold no more."""
         self.is_held = False
-        held, self._held = self._held, []
+        self.answer_held(len(self._held))
+
+    def answer_held(self, count: int) -> None:
+        """Give the first of the answers that are held."""
+        held, self._held = self._held[:count], self._held[count:]
         for each in held:
             each.answer(None)

@@ -135,3 +135,22 @@ def test_released_records_keep_their_count(shares):
     assert errors == [ErrorCode.NONE]
     assert [write.batches for write in shares.states.writes] == [[(0, 3, 0, 1)]]
     assert shares.share_fetch("orders", member_id="b").acquired == [(0, 0, 3, 2)]
+
+
+def test_a_write_waits_for_those_that_say_an_earlier_start(shares):
+    shares.states.is_held = True
+    first, second = (shares.acknowledge("orders", (offset, offset, ACCEPT)) for offset in (0, 1))
+    assert [write.start_offset for write in shares.states.writes] == [0, 0], "they may be stored in any order"
+    shares.states.answer_held(1)
+    shares.run()
+    third, fourth = (shares.acknowledge("orders", (offset, offset, ACCEPT)) for offset in (2, 3))
+    assert (first, second, third) == ([ErrorCode.NONE], [], [])
+    assert len(shares.states.writes) == 2
+    shares.states.answer_held(1)
+    shares.run()
+    assert second == [ErrorCode.NONE]
+    assert shares.states.writes[2:] == [Write(0, 2, 2, [(2, 2, 2, 1), (3, 3, 2, 1)])], "both together"
+    shares.states.let_go()
+    shares.run()
+    assert (third, fourth) == ([ErrorCode.NONE], [ErrorCode.NONE])
+    assert shares.share_partition("orders").window.start_offset == 4

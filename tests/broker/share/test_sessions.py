@@ -69,6 +69,16 @@ def test_a_connection_that_closes_takes_its_session_along(listener):
     assert listener.left == ["g"]
 
 
+def test_a_connection_that_closes_takes_all_its_sessions_along(listener):
+    for member_id in "abc":
+        listener.open(member_id=member_id, connection="1")
+    listener.open(group_id="other", member_id="a", connection="1")
+    listener.sessions.connection_closed("1")
+    assert len(listener.sessions) == 0
+    assert listener.released == [("g", "a"), ("g", "b"), ("g", "c"), ("other", "a")]
+    assert listener.left == ["g", "other"]
+
+
 def test_a_session_that_was_opened_anew_does_not_end_with_the_old_connection(listener):
     listener.open(connection="1")
     session = listener.open(connection="2")
