@@ -202,14 +202,13 @@ class ShareHandlers:
         session = self._plane.sessions.check(*_named(request), request.share_session_epoch)
         if isinstance(session, ErrorCode):
             return ShareAcknowledgeResponse(error_code=session)
+        if request.share_session_epoch != CLOSING_EPOCH:
+            session.count_up()
         return self._acknowledge(request, call, session)
 
     def _acknowledge(
         self, request: ShareAcknowledgeRequest, call: RequestContext, session: ShareSession
     ) -> Steps[ShareAcknowledgeResponse]:
-        is_closing = request.share_session_epoch == CLOSING_EPOCH
-        if not is_closing:
-            session.count_up()
         rights = _TopicRights(self._authorizer, call, self._image)
         named = yield from _named_partitions(request.topics)
         acknowledgements = yield from self._acknowledged(request, call.api_version, named, rights)
@@ -226,7 +225,7 @@ class ShareHandlers:
             ShareAcknowledgeTopicResponse(topic_id=topic_id, partitions=partitions)
             for topic_id, partitions in topics.items()
         ]
-        if is_closing:
+        if request.share_session_epoch == CLOSING_EPOCH:
             self._plane.close_session(session)
         return response
 
