@@ -14,8 +14,8 @@ cdef int64_t NO_OFFSET = BY_STRATEGY
 cdef struct Batch:
     int64_t first
     int64_t last
-    int32_t count
-    int32_t state
+    int32_t delivery_count
+    int32_t delivery_state
 
 
 cdef struct Made:
@@ -32,7 +32,7 @@ def packed(batches):
     cdef Batch *at = <Batch *>PyBytes_AS_STRING(result)
     cdef Py_ssize_t number
     for number in range(count):
-        at[number].first, at[number].last, at[number].state, at[number].count = given[number]
+        at[number].first, at[number].last, at[number].delivery_state, at[number].delivery_count = given[number]
     return result
 
 
@@ -40,7 +40,7 @@ def unpacked(bytes batches not None):
     cdef const Batch *at = <const Batch *>PyBytes_AS_STRING(batches)
     cdef Py_ssize_t number
     return tuple([
-        StateBatch(at[number].first, at[number].last, at[number].state, at[number].count)
+        StateBatch(at[number].first, at[number].last, at[number].delivery_state, at[number].delivery_count)
         for number in range(count_of(batches))
     ])
 
@@ -106,14 +106,14 @@ cdef Py_ssize_t merge(const Batch *batches, Py_ssize_t count, Made *made, Batch 
         else:
             after = batches[position]
             position += 1
-        is_equal = before.count == after.count and before.state == after.state
+        is_equal = before.delivery_count == after.delivery_count and before.delivery_state == after.delivery_state
         if after.first > before.last and not (is_equal and after.first == before.last + 1):
             result[found] = before
             found += 1
             before = after
         elif is_equal:
             before.last = max(before.last, after.last)
-        elif after.count < before.count or (after.count == before.count and after.state < before.state):
+        elif is_less(after, before):
             if after.last > before.last:
                 after.first = before.last + 1
                 push(made, after)
@@ -121,6 +121,13 @@ cdef Py_ssize_t merge(const Batch *batches, Py_ssize_t count, Made *made, Batch 
             before = cut_in(before, after, made)
     result[found] = before
     return found + 1
+
+
+cdef bint is_less(Batch one, Batch other) noexcept nogil:
+    """Whether the other one counts where both are."""
+    if one.delivery_count != other.delivery_count:
+        return one.delivery_count < other.delivery_count
+    return one.delivery_state < other.delivery_state
 
 
 cdef Batch cut_in(Batch before, Batch after, Made *made) except *:
@@ -152,9 +159,9 @@ cdef int compare(const void *one, const void *other) noexcept nogil:
         return -1 if a.first < b.first else 1
     if a.last != b.last:
         return -1 if a.last < b.last else 1
-    if a.count != b.count:
-        return -1 if a.count < b.count else 1
-    return (a.state > b.state) - (a.state < b.state)
+    if a.delivery_count != b.delivery_count:
+        return -1 if a.delivery_count < b.delivery_count else 1
+    return (a.delivery_state > b.delivery_state) - (a.delivery_state < b.delivery_state)
 
 
 cdef int push(Made *made, Batch batch) except -1:
