@@ -220,6 +220,7 @@ OWN_OF_KINDS: Final = (
     "coordinator.explain.protocols.classic",
     "coordinator.explain.protocols.consumer",
     "coordinator.explain.protocols.share",
+    "coordinator.node.handlers.share_offsets",
 )
 """The folders and modules that belong to one kind."""
 

@@ -7,6 +7,7 @@ from typing import Any, Final, NamedTuple
 from _wire.errors import ErrorCode
 from coordinator.core.operation import Operation
 from coordinator.core.share_state import operations
+from coordinator.core.share_state.batches import unpacked
 from coordinator.core.share_state.requests import Initialize, Named, Outcome, Read, Write
 from coordinator.core.share_state.state import SharePartition
 from coordinator.core.share_states import InitialState, PartitionState, StateBatch, Summary
@@ -70,7 +71,9 @@ class ShareStates:
         state = outcome.state
         if state is None:
             return outcome.error
-        return PartitionState(state.state_epoch, state.start_offset, state.delivery_complete_count, state.batches)
+        return PartitionState(
+            state.state_epoch, state.start_offset, state.delivery_complete_count, unpacked(state.batches)
+        )
 
     def write(
         self,
@@ -85,7 +88,7 @@ class ShareStates:
     ) -> Steps[ErrorCode]:
         """Store what has changed: the batches alone, and the start offset unless it is -1."""
         of = SharePartition(group_id, topic_id, partition)
-        request = Write(of, state_epoch, leader_epoch, start_offset, delivery_complete_count, tuple(batches))
+        request = Write(of, state_epoch, leader_epoch, start_offset, delivery_complete_count, batches)
         outcome = yield from self._ask(Question(operations.WRITE, of, request))
         return outcome.error
 

@@ -101,7 +101,7 @@ def test_a_write_that_cannot_be_appended_changes_nothing(world: World):
     world.fs.heal()
     world.advance(10_000)
     assert results == [ErrorCode.NONE], "it is tried again"
-    assert {key: state.batches for key, state in world.all.items()} == {key: () for key, state in before.items()}
+    assert {key: state.batches for key, state in world.all.items()} == {key: b"" for key in before}
 
 
 # ------------------------------------------------------------------------------------------------------------- deletion

@@ -4,6 +4,7 @@ The checks come in Kafka's order. Beyond them, a batch that ends before it begin
 never ends, and so are more batches than can be in flight.
 """
 
+from collections.abc import Sequence
 from typing import Final
 
 import msgspec
@@ -14,15 +15,18 @@ from coordinator.config.share_coordinator_keys import (
     SHARE_COORDINATOR_SNAPSHOT_UPDATE_RECORDS_PER_SNAPSHOT,
 )
 from coordinator.core.decision import NOTHING, Decision, OperationContext, Reply
-from coordinator.core.share_state.batches import BATCHES_MAX, merged
+from coordinator.core.share_state.batches import count_of, merged, packed
 from coordinator.core.share_state.events import SnapshotTaken, StateEvent, StateForgotten, StateUpdated
 from coordinator.core.share_state.requests import DONE, Initialize, Named, Outcome, Read, Write, refused
 from coordinator.core.share_state.state import NO_EPOCH, SharePartition, ShareState, with_snapshot
 from coordinator.core.share_state.stored import updated
 from coordinator.core.share_states import BY_STRATEGY, UNKNOWN_COUNT, StateBatch
 
+BATCHES_MAX: Final = 20_000
+"""Batches of a share partition: twice as many as records that may be in flight, each with a state of its own
+(`group.share.partition.max.record.locks` is 10,000 at most)."""
 BATCHES_PER_OPERATION: Final = 200
-"""To merge and store so many batches takes as long as a usual operation."""
+"""To store so many batches takes as long as a usual operation."""
 NO_LEADER_YET: Final = 0
 """The leader epoch of a state that no leader has read."""
 
@@ -68,9 +72,11 @@ def write(known: ShareState | None, request: Write, context: OperationContext) -
     if problem is not None:
         return _decided(context, refused(ErrorCode.INVALID_REQUEST, problem))
     event = _written(known, request, known.leader_epoch, context)
-    if len(event.after.batches) > BATCHES_MAX:
-        return _decided(context, refused(ErrorCode.INVALID_REQUEST, _too_many(len(event.after.batches))))
-    return _decided(context, DONE, event, weight=len(event.after.batches) // BATCHES_PER_OPERATION)
+    count = count_of(event.after.batches)
+    if count > BATCHES_MAX:
+        return _decided(context, refused(ErrorCode.INVALID_REQUEST, _too_many(count)))
+    stored = count if isinstance(event, SnapshotTaken) else len(request.batches)
+    return _decided(context, DONE, event, weight=stored // BATCHES_PER_OPERATION)
 
 
 def read(known: ShareState | None, request: Read, context: OperationContext) -> Decision:
@@ -122,7 +128,7 @@ def copy_if_cold(known: ShareState | None, request: None, context: OperationCont
         return NOTHING
     copy = msgspec.structs.replace(known, snapshot_epoch=known.snapshot_epoch + 1, written_ms=context.wall_ms)
     event = SnapshotTaken(with_snapshot(known, copy, _updates_per_snapshot(context)))
-    return Decision((event,), no_step_follows=True, weight=len(known.batches) // BATCHES_PER_OPERATION)
+    return Decision((event,), no_step_follows=True, weight=count_of(known.batches) // BATCHES_PER_OPERATION)
 
 
 def _decided(context: OperationContext, outcome: Outcome, *events: StateEvent, weight: int = 0) -> Decision:
@@ -144,7 +150,7 @@ def _exists(of: SharePartition, context: OperationContext) -> bool:
     return name is not None and of.partition < topics.partition_count(name)
 
 
-def _problem_of(batches: tuple[StateBatch, ...]) -> str | None:
+def _problem_of(batches: Sequence[StateBatch]) -> str | None:
     if len(batches) > BATCHES_MAX:
         return _too_many(len(batches))
     for batch in batches:
@@ -167,7 +173,7 @@ def _written(
     """An update with what is new, or a snapshot of all when there were enough updates."""
     updates_per_snapshot = _updates_per_snapshot(context)
     if known.updates < updates_per_snapshot:
-        batches = merged((), request.batches, request.start_offset)
+        batches = merged(b"", packed(request.batches), request.start_offset)
         after = updated(known, leader_epoch, request.start_offset, request.delivery_complete_count, batches)
         return StateUpdated(after, request.start_offset, batches)
     start_offset = known.start_offset if request.start_offset == BY_STRATEGY else request.start_offset
@@ -178,7 +184,7 @@ def _written(
         leader_epoch,
         start_offset,
         request.delivery_complete_count,
-        merged(known.batches, request.batches, start_offset),
+        merged(known.batches, packed(request.batches), start_offset),
         created_ms=context.wall_ms,
         written_ms=context.wall_ms,
     )

@@ -3,7 +3,6 @@
 import msgspec
 
 from coordinator.core.share_state.state import SharePartition, ShareState
-from coordinator.core.share_states import StateBatch
 
 States = dict[str, ShareState]
 """Key of a share partition → its state."""
@@ -28,7 +27,8 @@ class StateUpdated(msgspec.Struct, frozen=True):
 
     after: ShareState
     start_offset: int
-    batches: tuple[StateBatch, ...]
+    batches: bytes
+    """Packed."""
 
     @property
     def key(self) -> str:

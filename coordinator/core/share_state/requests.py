@@ -1,5 +1,6 @@
 """What is asked about the state of one share partition, and the outcome."""
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import msgspec
@@ -25,7 +26,7 @@ class Write(msgspec.Struct, frozen=True):
     leader_epoch: int
     start_offset: int
     delivery_complete_count: int
-    batches: tuple[StateBatch, ...]
+    batches: Sequence[StateBatch]
 
 
 class Read(msgspec.Struct, frozen=True):

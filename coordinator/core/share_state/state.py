@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 
 import msgspec
 
-from coordinator.core.share_states import BY_STRATEGY, UNKNOWN_COUNT, StateBatch
+from coordinator.core.share_states import BY_STRATEGY, UNKNOWN_COUNT
 
 NO_EPOCH: Final = -1
 """The epoch of who is not checked."""
@@ -54,7 +54,8 @@ class ShareState(msgspec.Struct, frozen=True):
     leader_epoch: int
     start_offset: int = BY_STRATEGY
     delivery_complete_count: int = UNKNOWN_COUNT
-    batches: tuple[StateBatch, ...] = ()
+    batches: bytes = b""
+    """Packed (`batches.pyx`)."""
     created_ms: int = 0
     """When its last snapshot was made that was more than a copy, by the wall clock."""
     written_ms: int = 0

@@ -3,7 +3,7 @@
 A snapshot has all that is known of a share partition; the updates after it have what has changed.
 """
 
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Container, Iterable
 from typing import Final, Protocol
 
 import msgspec
@@ -14,7 +14,7 @@ from _wire.messages.share_snapshot_record import StateBatch as SnapshotBatch
 from _wire.messages.share_update_record import ShareUpdateKey, ShareUpdateValue
 from _wire.messages.share_update_record import StateBatch as UpdateBatch
 from coordinator.core.event import Event
-from coordinator.core.share_state.batches import merged
+from coordinator.core.share_state.batches import merged, packed, unpacked
 from coordinator.core.share_state.events import SnapshotTaken, StateForgotten, StateUpdated
 from coordinator.core.share_state.state import NO_EPOCH, SharePartition, ShareState, with_snapshot
 from coordinator.core.share_states import BY_STRATEGY, StateBatch
@@ -74,7 +74,7 @@ def _snapshot(state: ShareState) -> bytes:
         write_timestamp=state.written_ms,
         state_batches=[
             SnapshotBatch(first_offset=first, last_offset=last, delivery_state=delivery_state, delivery_count=count)
-            for first, last, delivery_state, count in state.batches
+            for first, last, delivery_state, count in unpacked(state.batches)
         ],
     )
     return encode_versioned(value, VALUE_VERSION)
@@ -88,7 +88,7 @@ def _update(event: StateUpdated) -> bytes:
         delivery_complete_count=event.after.delivery_complete_count,
         state_batches=[
             UpdateBatch(first_offset=first, last_offset=last, delivery_state=delivery_state, delivery_count=count)
-            for first, last, delivery_state, count in event.batches
+            for first, last, delivery_state, count in unpacked(event.batches)
         ],
     )
     return encode_versioned(value, VALUE_VERSION)
@@ -151,9 +151,9 @@ def updated(
     leader_epoch: int,
     start_offset: int,
     delivery_complete_count: int,
-    batches: Sequence[StateBatch],
+    batches: bytes,
 ) -> ShareState:
-    """The state after an update of it."""
+    """The state after an update of it; the batches are packed."""
     start_offset = known.start_offset if start_offset == BY_STRATEGY else start_offset
     leader_epoch = known.leader_epoch if leader_epoch == NO_EPOCH else leader_epoch
     return msgspec.structs.replace(
@@ -171,7 +171,7 @@ def _share_partition(key: KeyOfRecord) -> SharePartition:
     return SharePartition(key.group_id, key.topic_id, key.partition)
 
 
-def _batches(read: Iterable[BatchOfRecord]) -> tuple[StateBatch, ...]:
-    return tuple(
+def _batches(read: Iterable[BatchOfRecord]) -> bytes:
+    return packed(
         StateBatch(batch.first_offset, batch.last_offset, batch.delivery_state, batch.delivery_count) for batch in read
     )

@@ -20,6 +20,7 @@ from _wire.messages import (
 from coordinator.core.error_responses import ErrorForEachPartition
 from coordinator.core.operation import Operation
 from coordinator.core.share_state import operations
+from coordinator.core.share_state.batches import count_of, unpacked
 from coordinator.core.share_state.requests import Initialize, Named, Outcome, Read, Write
 from coordinator.core.share_state.state import SharePartition
 from coordinator.core.share_states import StateBatch
@@ -96,7 +97,7 @@ def _state_fields(outcome: Outcome) -> Fields:
         read_share_group_state.StateBatch(
             first_offset=first, last_offset=last, delivery_state=delivery_state, delivery_count=count
         )
-        for first, last, delivery_state, count in state.batches
+        for first, last, delivery_state, count in unpacked(state.batches)
     ]
     return {"state_epoch": state.state_epoch, "start_offset": state.start_offset, "state_batches": batches}
 
@@ -162,7 +163,7 @@ def _response(api: StateApi, answered: Iterable[tuple[Question, Outcome]]) -> St
     for question, outcome in answered:
         of = question.of
         by_topic.setdefault(of.topic_id, {})[of.partition] = api.answer(of.partition, outcome)
-        batches += 1 if outcome.state is None else 1 + len(outcome.state.batches)
+        batches += 1 if outcome.state is None else 1 + count_of(outcome.state.batches)
         if batches >= BATCHES_AT_ONCE:
             batches = 0
             yield

@@ -1,17 +1,23 @@
 """Merged state batches: Kafka's answers, and a plain model that has each offset by itself."""
 
+from collections.abc import Iterable
 from itertools import pairwise
 from typing import Final
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from coordinator.core.share_state.batches import merged
+from coordinator.core.share_state.batches import count_of, packed, unpacked
+from coordinator.core.share_state.batches import merged as merged_packed
 from coordinator.core.share_states import BY_STRATEGY, StateBatch
 from tests.golden_vectors import golden_vectors
 
 SPAN: Final = 30
 STATES: Final = (0, 2, 4)
+
+
+def merged(known: Iterable[StateBatch], new: Iterable[StateBatch], start_offset: int) -> tuple[StateBatch, ...]:
+    return unpacked(merged_packed(packed(known), packed(new), start_offset))
 
 
 def batches(raw: list[list[int]]) -> list[StateBatch]:
@@ -59,3 +65,18 @@ def test_what_is_merged_again_has_no_equal_neighbours(
     result = merged(merged(known, new, start_offset), (), start_offset)
     for before, after in pairwise(result):
         assert before.last_offset + 1 < after.first_offset or before[2:] != after[2:]
+
+
+def test_offsets_and_counts_are_kept_up_to_their_bounds():
+    widest = [StateBatch(0, 2**63 - 1, 4, 32767), StateBatch(-(2**63), -1, -128, -32768)]
+    assert list(unpacked(packed(widest))) == widest
+    assert count_of(packed(widest)) == 2
+    assert merged([widest[0]], [StateBatch(2**63 - 1, 2**63 - 1, 4, 32767)], -1) == (widest[0],)
+
+
+def test_many_that_lie_within_each_other_are_merged_at_once():
+    nested = [StateBatch(each, 40_000 - each, 2, 1 + each // 2) for each in range(20_000)]
+    result = merged(nested, (), -1)
+    assert by_offset(list(result), -1)[20_000] == (10_000, 2)
+    assert result[0].first_offset == 0
+    assert result[-1].last_offset == 40_000

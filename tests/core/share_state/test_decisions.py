@@ -10,7 +10,8 @@ from _wire.errors import ErrorCode
 from _wire.messages.share_snapshot_record import ShareSnapshotValue
 from _wire.messages.share_update_record import ShareUpdateValue
 from coordinator.core.share_state import operations
-from coordinator.core.share_state.batches import BATCHES_MAX
+from coordinator.core.share_state.batches import count_of, unpacked
+from coordinator.core.share_state.decisions import BATCHES_MAX
 from coordinator.core.share_state.state import SharePartition, parse_key
 from coordinator.core.share_states import StateBatch
 from tests.core.share_state.world import MINE, PARTITIONS, TOPIC_ID, UPDATES_PER_SNAPSHOT, World
@@ -57,7 +58,7 @@ def test_initialized_again_the_batches_are_gone_and_the_leader_stays_known(world
     world.read(leader_epoch=5)
     assert world.initialize(state_epoch=3, start_offset=2).error is ErrorCode.NONE
     state = world.state
-    assert (state.snapshot_epoch, state.state_epoch, state.leader_epoch, state.batches) == (1, 3, 0, ())
+    assert (state.snapshot_epoch, state.state_epoch, state.leader_epoch, state.batches) == (1, 3, 0, b"")
     assert world.write((2, 4, 2, 1), state_epoch=3, leader_epoch=4).error is ErrorCode.FENCED_LEADER_EPOCH
 
 
@@ -80,7 +81,7 @@ def test_a_write_is_an_update_with_what_is_new(world: World):
     first, second = update_of(world.records[1][1]), update_of(world.records[2][1])
     assert [(b.first_offset, b.last_offset) for b in first.state_batches] == [(0, 9)]
     assert [(b.first_offset, b.last_offset) for b in second.state_batches] == [(8, 12)]
-    assert world.state.batches == (StateBatch(3, 7, 2, 1), StateBatch(8, 12, 4, 2))
+    assert unpacked(world.state.batches) == (StateBatch(3, 7, 2, 1), StateBatch(8, 12, 4, 2))
     assert (world.state.start_offset, world.state.delivery_complete_count) == (3, 10)
 
 
@@ -156,7 +157,7 @@ def test_a_state_has_a_bound(world: World):
     assert world.write(*many).error is ErrorCode.NONE
     assert world.write((2 * BATCHES_MAX, 2 * BATCHES_MAX, 2, 1)).error is ErrorCode.INVALID_REQUEST
     assert world.write(*many, (-5, -5, 2, 1)).error is ErrorCode.INVALID_REQUEST
-    assert len(world.state.batches) == BATCHES_MAX
+    assert count_of(world.state.batches) == BATCHES_MAX
 
 
 # ----------------------------------------------------------------------------------------------------- read and summary
@@ -168,7 +169,7 @@ def test_a_read_by_a_new_leader_stores_its_epoch_once(world: World):
     for _ in range(2):
         outcome = world.read(leader_epoch=6)
         assert outcome.state is not None
-        assert outcome.state.batches == (StateBatch(0, 4, 2, 1),)
+        assert unpacked(outcome.state.batches) == (StateBatch(0, 4, 2, 1),)
     assert types(world) == [0, 1, 1]
     update = update_of(world.records[-1][1])
     assert (update.leader_epoch, update.start_offset, update.delivery_complete_count) == (6, 0, 5)
@@ -308,7 +309,7 @@ class Histories(RuleBasedStateMachine):
     def each_offset_is_as_in_the_model(self) -> None:
         state = self.world.states.get(MINE.key)
         found = {}
-        for first, last, delivery_state, count in () if state is None else state.batches:
+        for first, last, delivery_state, count in () if state is None else unpacked(state.batches):
             for offset in range(first, last + 1):
                 found[offset] = (count, delivery_state)
         assert found == self.model

@@ -312,9 +312,9 @@ def guarded() -> Iterator[ConfigClient]:
 
 
 def deny(client: ConfigClient, resource_type: int, name: str, operation: int) -> None:
-    resource = {"resource_type": resource_type, "resource_name": name}
-    rest = {"principal": "User:ANONYMOUS", "host": "*", "operation": operation, "permission_type": 2}
-    everyone = {"principal": "User:ANONYMOUS", "host": "*", "operation": 2, "permission_type": 3}
+    resource: dict[str, Any] = {"resource_type": resource_type, "resource_name": name}
+    rest: dict[str, Any] = {"principal": "User:ANONYMOUS", "host": "*", "operation": operation, "permission_type": 2}
+    everyone: dict[str, Any] = {"principal": "User:ANONYMOUS", "host": "*", "operation": 2, "permission_type": 3}
     creations = [AclCreation(**resource, **rest), AclCreation(**resource, **everyone)]
     assert [each.error_code for each in client.request(CreateAclsRequest(creations=creations), 3).results] == [NONE] * 2
 
