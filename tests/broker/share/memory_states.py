@@ -63,6 +63,11 @@ class MemoryStates:
         self.is_held = False
         self.answer_held(len(self._held))
 
+    def forget_answers(self) -> None:
+        """Nobody waits for the answers that are held any more."""
+        self.is_held = False
+        self._held = []
+
     def answer_held(self, count: int) -> None:
         """Give the first of the answers that are held."""
         held, self._held = self._held[:count], self._held[count:]

@@ -26,8 +26,13 @@ class VirtualShares(VirtualBroker):
     def __init__(self, settings: Mapping[str, str] | None = None, configs: Mapping[str, str] | None = None) -> None:
         super().__init__(settings)
         self.configure({"share.auto.offset.reset": "earliest"} | dict(configs or {}))
+        self.topic_ids: dict[str, bytes] = {}
+        self.use_states(MemoryStates())
+
+    def use_states(self, states: MemoryStates) -> None:
+        """Begin anew with these states, with nothing in memory."""
         image = self.metadata_store.image
-        self.states = MemoryStates()
+        self.states = states
         self.waiting = WaitingFetches(self.partitions, self.notifier, self.wheel, self.slices)
         parts = SharePartitionParts(
             partitions=self.partitions,
@@ -42,7 +47,6 @@ class VirtualShares(VirtualBroker):
         self.share_fetches = ShareFetchService(
             image, self.share_partitions, self.waiting, self.fetch_service, max_bytes=MAX_BYTES
         )
-        self.topic_ids: dict[str, bytes] = {}
 
     def configure(self, configs: Mapping[str, str]) -> None:
         """Set the configs of the group."""
@@ -86,6 +90,13 @@ class VirtualShares(VirtualBroker):
         self.slices.start(steps, begun, _fail)
         self._next_iterations()
         return errors
+
+    def leave(self, topic: str, member: str) -> None:
+        """Release what a member holds."""
+        found = self.share_partitions.get(ShareKey(GROUP, self.topic_ids[topic], 0))
+        if found is not None:
+            found.release(member, lambda _: None)
+            self.run()
 
     def advance(self, ms: int) -> None:
         self.clock.advance(ms)
