@@ -1,3 +1,5 @@
+from typing import Any
+
 from coordinator.broker.share.in_flight import InFlightWindow
 from coordinator.broker.share.share_states import StateBatch
 
@@ -9,14 +11,12 @@ UNKNOWN_TYPE: int
 def acknowledge(
     window: InFlightWindow,
     member: str,
-    batches: list[object],
-    start: int,
-    end: int,
+    batches: list[Any],
     changes: list[StateBatch],
     delivery_count_limit: int,
     renewed_until_ms: int | None,
 ) -> int:
-    """Acknowledge `batches[start:end]` (AcknowledgementBatch); return 0, or what is wrong.
+    """Acknowledge `batches` (AcknowledgementBatch); return 0, or what is wrong.
 
     The new states are added to `changes`. They count once they are stored: the caller then calls `complete`, also if a
     batch is wrong. Locks are renewed until `renewed_until_ms`; None: they may not be.

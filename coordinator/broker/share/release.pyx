@@ -24,16 +24,15 @@ UNKNOWN_TYPE = 3
 
 
 def acknowledge(
-    InFlightWindow window not None, member, list batches not None, Py_ssize_t start, Py_ssize_t end, list changes not None,
-    int delivery_count_limit, renewed_until_ms,
+    InFlightWindow window not None, member, list batches not None, list changes not None, int delivery_count_limit,
+    renewed_until_ms,
 ):
-    cdef Py_ssize_t number, index, last_index
+    cdef Py_ssize_t index, last_index
     cdef int64_t first, last
     cdef Piece piece
     cdef Lock renewed = None if renewed_until_ms is None else new_lock(member, renewed_until_ms)
     cdef list types
-    for number in range(start, min(end, len(batches))):
-        batch = batches[number]
+    for batch in batches:
         first, last, types = batch.first_offset, batch.last_offset, batch.acknowledge_types
         if not types or len(types) > 1 and len(types) != last - first + 1:
             return UNKNOWN_TYPE

@@ -4,7 +4,7 @@ Counterpart in Kafka: `SharePartition`. A state is stored before it counts; the 
 stored after the fact.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from enum import Enum
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -25,7 +25,7 @@ from coordinator.log.partition.partition_log import PartitionLog
 from coordinator.log.segments.timestamps import offset_for_timestamp
 from coordinator.logger import logger
 from coordinator.runtime.pauses import in_steps
-from coordinator.runtime.slices import Slices, Steps
+from coordinator.runtime.slices import Slices, Steps, at_once
 from coordinator.timers.timers import CancellableTimers
 
 if TYPE_CHECKING:
@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 
 BATCHES_AT_ONCE: Final = 500
 """Acknowledgement batches of a request that are looked at in one step."""
+RECORDS_AT_ONCE: Final = 4000
+"""Records with types of their own that are looked at in one step, and changes that are completed in one."""
 
 ENDED_ONE_BY_ONE: Final = 50
 """Locks that end together and are stored one by one, as Kafka stores all. The others are stored together."""
@@ -253,13 +255,12 @@ class SharePartition:
         settings = self.settings
         renewed_until_ms = self._parts.now_ms() + settings.lock_duration_ms if settings.may_renew else None
         limit = settings.delivery_count_limit
-        for start in range(0, len(batches), BATCHES_AT_ONCE):
-            if start:
+        for number, some in enumerate(_in_parts(batches)):
+            if number:
                 yield
             if self.phase is Phase.GONE:
                 return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-            end = start + BATCHES_AT_ONCE
-            problem = acknowledge(self.window, member, batches, start, end, changes, limit, renewed_until_ms)
+            problem = acknowledge(self.window, member, some, changes, limit, renewed_until_ms)
             if problem:
                 complete(self.window, changes, False, self._parts.now_ms(), limit)
                 self._arm()
@@ -280,21 +281,37 @@ class SharePartition:
             done(ErrorCode.NONE)
             return
 
-        def stored(answer: ErrorCode) -> None:
-            error = ERROR_OF_COORDINATOR.get(answer, UNKNOWN)
-            self._complete(changes, error is ErrorCode.NONE)
+        def completed(error: ErrorCode) -> None:
             if error in FENCING:
                 self._fenced(self)
             done(error)
 
+        def failed(problem: Exception) -> None:
+            logger.error("unhandled exception while a share partition is stored", problem=repr(problem))
+            completed(UNKNOWN)
+
+        def stored(answer: ErrorCode) -> None:
+            error = ERROR_OF_COORDINATOR.get(answer, UNKNOWN)
+            steps = self._complete(changes, error)
+            if len(changes) <= RECORDS_AT_ONCE:
+                completed(at_once(steps))
+            else:
+                self._parts.slices.start(steps, completed, failed)
+
         self._write(changes, stored)
 
-    def _complete(self, changes: list[StateBatch], is_stored: bool) -> None:
-        complete(self.window, changes, is_stored, self._parts.now_ms(), self.settings.delivery_count_limit)
+    def _complete(self, changes: list[StateBatch], error: ErrorCode) -> Steps[ErrorCode]:
+        now_ms, limit = self._parts.now_ms(), self.settings.delivery_count_limit
+        for start in range(0, len(changes), RECORDS_AT_ONCE):
+            if start:
+                yield
+            some = changes[start : start + RECORDS_AT_ONCE] if len(changes) > RECORDS_AT_ONCE else changes
+            complete(self.window, some, error is ErrorCode.NONE, now_ms, limit)
         if self.phase is Phase.ACTIVE:
             self._arm()
             if self.window.advance():
                 self.waiting.wake(self)
+        return error
 
     def _write(self, changes: list[StateBatch], stored: Callable[[ErrorCode], None]) -> None:
         """Write changes, or let them wait for writes under way that say an earlier start.
@@ -361,6 +378,34 @@ class SharePartition:
             self._parts.timers.cancel(self._timer)
         self._timer = self._parts.timers.start(LockTimeoutKey(self), deadline_ms)
         self._timer_ms = deadline_ms
+
+
+class _Part(NamedTuple):
+    """A part of an acknowledgement batch that has very many types."""
+
+    first_offset: int
+    last_offset: int
+    acknowledge_types: list[int]
+
+
+def _in_parts(batches: list[Any]) -> Iterator[list[Any]]:
+    """The batches, as many at a time as are looked at in one step."""
+    for start in range(0, len(batches), BATCHES_AT_ONCE):
+        some: list[Any] = []
+        for batch in batches[start : start + BATCHES_AT_ONCE] if start or len(batches) > BATCHES_AT_ONCE else batches:
+            types = batch.acknowledge_types
+            if len(types) <= RECORDS_AT_ONCE:
+                some.append(batch)
+                continue
+            if some:
+                yield some
+                some = []
+            for first in range(0, len(types), RECORDS_AT_ONCE):
+                part = types[first : first + RECORDS_AT_ONCE]
+                offset = batch.first_offset + first
+                yield [_Part(offset, offset + len(part) - 1, part)]
+        if some:
+            yield some
 
 
 def _answer_all(waiting: list[tuple[list[StateBatch], Callable[[ErrorCode], None]]], answer: ErrorCode) -> None:

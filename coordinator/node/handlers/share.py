@@ -173,14 +173,19 @@ class ShareHandlers:
                 answers[partition] = data
             if number % MERGED_AT_ONCE == 0:
                 yield
-        for partition, error in ({} if acknowledgements is None else acknowledgements.errors).items():
+        errors = {} if acknowledgements is None else acknowledgements.errors
+        for number, (partition, error) in enumerate(errors.items(), 1):
+            if number % MERGED_AT_ONCE == 0:
+                yield
             answer = answers.get(partition)
             if answer is None:
                 answer = answers[partition] = failed_partition(partition[1], ErrorCode.NONE)
             answer.acknowledge_error_code = error
         response = ShareFetchResponse(acquisition_lock_timeout_ms=self._lock_duration_ms(session.group_id))
         topics: dict[bytes, list[PartitionData]] = {}
-        for (topic_id, _), data in answers.items():
+        for number, ((topic_id, _), data) in enumerate(answers.items(), 1):
+            if number % MERGED_AT_ONCE == 0:
+                yield
             if data.error_code in ELSEWHERE or data.acknowledge_error_code in ELSEWHERE:
                 data.current_leader = LeaderIdAndEpoch(leader_id=self._node_id, leader_epoch=self._image.leader_epoch)
                 response.node_endpoints = [NodeEndpoint(node_id=self._node_id, **self._address(call))]
@@ -215,7 +220,9 @@ class ShareHandlers:
         yield from awaited(acknowledgements.when_done)
         response = ShareAcknowledgeResponse(acquisition_lock_timeout_ms=self._lock_duration_ms(session.group_id))
         topics: dict[bytes, list[AcknowledgedPartition]] = {}
-        for (topic_id, index), error in acknowledgements.errors.items():
+        for number, ((topic_id, index), error) in enumerate(acknowledgements.errors.items(), 1):
+            if number % MERGED_AT_ONCE == 0:
+                yield
             data = AcknowledgedPartition(partition_index=index, error_code=error)
             if error in ELSEWHERE:
                 data.current_leader = AcknowledgeLeader(leader_id=self._node_id, leader_epoch=self._image.leader_epoch)

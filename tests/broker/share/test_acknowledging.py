@@ -3,7 +3,7 @@
 import pytest
 
 from _wire.errors import ErrorCode
-from coordinator.broker.share.share_partition import BATCHES_AT_ONCE
+from coordinator.broker.share.share_partition import BATCHES_AT_ONCE, RECORDS_AT_ONCE
 from tests.broker.share.memory_states import StoredState, Write
 from tests.broker.share.virtual_shares import GROUP, VirtualShares
 from tests.broker.virtual_broker import batch
@@ -154,3 +154,15 @@ def test_a_write_waits_for_those_that_say_an_earlier_start(shares):
     shares.run()
     assert (third, fourth) == ([ErrorCode.NONE], [ErrorCode.NONE])
     assert shares.share_partition("orders").window.start_offset == 4
+
+
+def test_very_many_types_are_acknowledged_in_parts(shares):
+    count = 2 * RECORDS_AT_ONCE + 1
+    shares.produce("orders", batch(*[b"v"] * count), partition=1)
+    shares.end_iteration()
+    assert shares.share_fetch("orders", 1).acquired == [(1, 0, count - 1, 1)]
+    types = [1, 2] * RECORDS_AT_ONCE + [1]
+    assert shares.acknowledge("orders", (0, count, [*types, 1]), partition=1) == [ErrorCode.INVALID_REQUEST]
+    assert shares.acknowledge("orders", (0, count - 1, types), partition=1) == [ErrorCode.NONE]
+    states = [state for _, state, _, _ in shares.share_partition("orders", 1).window.records()]
+    assert states == [0 if kind == 2 else 2 for kind in types]

@@ -85,7 +85,7 @@ class Twins:
         first, last = self.model.start_offset - 3 + first, self.model.start_offset - 3 + last
         changes: list[StateBatch] = []
         batch = AcknowledgementBatch(first_offset=first, last_offset=last, acknowledge_types=types)
-        error = acknowledge(self.window, member, [batch], 0, 1, changes, DELIVERIES, None)
+        error = acknowledge(self.window, member, [batch], changes, DELIVERIES, None)
         assert (error == 0) == self.model.can_acknowledge(first, last, member)
         event("acknowledged" if not error else "refused")
         if error:

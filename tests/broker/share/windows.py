@@ -59,7 +59,7 @@ def acknowledged(
     """What is stored of an acknowledgement, which counts then; or what is wrong with it."""
     changes: list[StateBatch] = []
     batch = AcknowledgementBatch(first_offset=first, last_offset=last, acknowledge_types=types)
-    error = acknowledge(window, member, [batch], 0, 1, changes, delivery_count_limit, renewed_until_ms)
+    error = acknowledge(window, member, [batch], changes, delivery_count_limit, renewed_until_ms)
     complete(window, changes, not error, now_ms, delivery_count_limit)
     if error:
         return error
