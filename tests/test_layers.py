@@ -50,6 +50,8 @@ ALLOWED: Final[dict[str, frozenset[str] | None]] = {
         " coordinator.runtime.pauses coordinator.timers coordinator.config",
         "coordinator.transactions": "_wire coordinator.core coordinator.runtime coordinator.broker coordinator.log"
         " coordinator.timers coordinator.config",
+        "coordinator.share_state": "_wire coordinator.core coordinator.runtime coordinator.log coordinator.timers"
+        " coordinator.config",
         "coordinator.metrics": "_wire coordinator.audit.world coordinator.core coordinator.groups coordinator.runtime"
         " coordinator.timers coordinator.config prometheus_client",
         "coordinator.admin": "coordinator.metrics coordinator.listen_address coordinator.inherited_sockets"
@@ -64,6 +66,7 @@ ALLOWED: Final[dict[str, frozenset[str] | None]] = {
         "coordinator.node": "_wire coordinator.front coordinator.metrics coordinator.admin coordinator.runtime"
         " coordinator.groups coordinator.broker coordinator.audit coordinator.metadata coordinator.quotas"
         " coordinator.core coordinator.log coordinator.timers coordinator.transactions coordinator.config"
+        " coordinator.share_state"
         " coordinator.patterns coordinator.listen_address coordinator.inherited_sockets coordinator.security",
         "coordinator.cluster": "_wire coordinator.client coordinator.security coordinator.config coordinator.core"
         " coordinator.audit coordinator.log.errors coordinator.runtime coordinator.groups coordinator.front"
@@ -217,6 +220,7 @@ OWN_OF_KINDS: Final = (
     "coordinator.explain.protocols.classic",
     "coordinator.explain.protocols.consumer",
     "coordinator.explain.protocols.share",
+    "coordinator.node.handlers.share_offsets",
 )
 """The folders and modules that belong to one kind."""
 

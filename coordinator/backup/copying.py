@@ -27,7 +27,7 @@ from coordinator.backup.manifest import (
     flush_folders,
     sha256_of,
 )
-from coordinator.internal_topics import AUDIT_TOPIC, OFFSETS_TOPIC, TRANSACTIONS_TOPIC
+from coordinator.internal_topics import AUDIT_TOPIC, OFFSETS_TOPIC, SHARE_STATE_TOPIC, TRANSACTIONS_TOPIC
 from coordinator.log.data_dirs.checkpoints import CLEANER_OFFSETS, GROUP_AUDIT, LOG_START_OFFSETS, RECOVERY_POINTS
 from coordinator.log.data_dirs.coordinator_epoch import COORDINATOR_EPOCH
 from coordinator.log.data_dirs.meta_properties import META_PROPERTIES, parse_properties
@@ -47,7 +47,7 @@ OF_DIRECTORY: Final = (
 )
 """Files beside the logs. They are copied before these: a recovery point that is newer than its log would be wrong. The
 mark of a clean stop is left out, so the first start checks what is above the recovery points."""
-FIRST_TOPICS: Final = (TRANSACTIONS_TOPIC, OFFSETS_TOPIC, AUDIT_TOPIC)
+FIRST_TOPICS: Final = (TRANSACTIONS_TOPIC, OFFSETS_TOPIC, SHARE_STATE_TOPIC, AUDIT_TOPIC)
 LOG_SUFFIX: Final = ".log"
 LEFT_OUT: Final = (DELETED_SUFFIX, CLEANED_SUFFIX, ".tmp")
 TRIES: Final = 20

@@ -14,7 +14,7 @@ from coordinator.broker.partitions import Partitions
 from coordinator.config.log_keys import LOG_RETENTION_CHECK_INTERVAL_MS
 from coordinator.config.settings import Config
 from coordinator.deadlines import deadline_after
-from coordinator.internal_topics import AUDIT_TOPIC, INTERNAL_TOPICS
+from coordinator.internal_topics import AUDIT_TOPIC, INTERNAL_TOPICS, SHARE_STATE_TOPIC
 from coordinator.log.config import LogConfig
 from coordinator.log.partition.partition_log import PartitionLog
 from coordinator.log.partition.retention import retained_from
@@ -24,6 +24,9 @@ from coordinator.metadata.image import MetadataImage, Topic
 from coordinator.runtime import slices
 from coordinator.timers.timers import Timers
 
+COMPACTED_TOPICS: Final = INTERNAL_TOPICS - {SHARE_STATE_TOPIC}
+"""Nothing is deleted of them. Of the states of share groups that is deleted which the share coordinator does not need
+any more."""
 FIRST_CHECK_MS: Final = 30_000
 """The first check after a start is not later, as by Kafka's default of log.initial.task.delay.ms."""
 TURN_SECONDS: Final = 0.002
@@ -116,7 +119,7 @@ class Retention:
         shrunk: list[PartitionLog] = []
         for topic in list(self._image.topics.values()):
             yield
-            if topic.name not in INTERNAL_TOPICS:
+            if topic.name not in COMPACTED_TOPICS:
                 yield from self._check_topic(topic, shrunk)
         if shrunk:
             self._store_start_offsets(partial(self._start_offsets_stored, shrunk, now_ms))

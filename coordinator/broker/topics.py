@@ -10,8 +10,15 @@ from coordinator.broker.partitions import Partitions
 from coordinator.config.group_keys import OFFSETS_TOPIC_NUM_PARTITIONS
 from coordinator.config.server_keys import MAX_BROKER_PARTITIONS, NUM_PARTITIONS
 from coordinator.config.settings import Config
+from coordinator.config.share_coordinator_keys import SHARE_COORDINATOR_STATE_TOPIC_NUM_PARTITIONS
 from coordinator.config.transaction_keys import TRANSACTION_STATE_LOG_NUM_PARTITIONS
-from coordinator.internal_topics import AUDIT_TOPIC, OFFSETS_TOPIC, READ_ONLY_TOPICS, TRANSACTIONS_TOPIC
+from coordinator.internal_topics import (
+    AUDIT_TOPIC,
+    OFFSETS_TOPIC,
+    READ_ONLY_TOPICS,
+    SHARE_STATE_TOPIC,
+    TRANSACTIONS_TOPIC,
+)
 from coordinator.log.errors import InvalidTopicName, ReservedTopicName
 from coordinator.log.names import check_topic_name, collision_key
 from coordinator.logger import logger
@@ -78,6 +85,13 @@ class Topics:
         if TRANSACTIONS_TOPIC not in self._store.latest_image.topics:
             count = self._config[TRANSACTION_STATE_LOG_NUM_PARTITIONS]
             self._store.create_topic(TRANSACTIONS_TOPIC, count, {"cleanup.policy": "compact"}, now_ms)
+
+    def create_share_state_topic(self, now_ms: int) -> None:
+        """Create the topic of the share coordinator, if it does not exist."""
+        if SHARE_STATE_TOPIC not in self._store.latest_image.topics:
+            count = self._config[SHARE_COORDINATOR_STATE_TOPIC_NUM_PARTITIONS]
+            configs = {"cleanup.policy": "delete", "retention.ms": "-1"}
+            self._store.create_topic(SHARE_STATE_TOPIC, count, configs, now_ms)
 
     def create(
         self, name: str, partitions: int, replication_factor: int, configs: dict[str, str], now_ms: int
@@ -159,6 +173,9 @@ class Topics:
                 continue  # somebody else is creating it
             if name == TRANSACTIONS_TOPIC:
                 self.create_transactions_topic(now_ms)
+                continue
+            if name == SHARE_STATE_TOPIC:
+                self.create_share_state_topic(now_ms)
                 continue
             try:
                 self.plan(plan, name, DEFAULT_COUNT, DEFAULT_COUNT)

@@ -17,6 +17,7 @@ from coordinator.core.group_settings import GroupSettings
 from coordinator.core.groups.group import Group
 from coordinator.core.pauses import Pauses
 from coordinator.core.producer_ids import NO_PRODUCER_IDS, ProducerIds
+from coordinator.core.share_states import ShareStates
 from coordinator.core.topic_listing import TopicListing
 from coordinator.front.metered import metered_shard
 from coordinator.front.node_loop import NodeLoop
@@ -73,6 +74,8 @@ class GroupHome(msgspec.Struct, frozen=True, kw_only=True):
     shared: SharedPartitions | None = None
     keeps_offsets: bool = True
     """Whether committed offsets are in these logs."""
+    share_states: ShareStates | None = None
+    """The share coordinator; None: share groups get no partitions."""
     drain_meter: "DrainMeter | None" = None
 
 
@@ -136,6 +139,7 @@ def _environment(config: Config, loop: NodeLoop, home: GroupHome, sessions: Sess
         settings=home.settings,
         listing=home.listing,
         look_up=home.look_up,
+        share_states=home.share_states,
     )
 
 

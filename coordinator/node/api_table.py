@@ -1,17 +1,21 @@
 """The table of all APIs that the server answers."""
 
+from collections.abc import Iterable
 from functools import partial
 
+from _wire.errors import ErrorCode
 from coordinator.front.dispatch import DispatchTable
 from coordinator.front.group_context import GroupContext
 from coordinator.front.handlers.groups import GroupHandlers
+from coordinator.front.request_context import RequestContext
 from coordinator.node.data_plane import DataPlane
 from coordinator.node.handler_parts import HandlerParts
 from coordinator.node.handlers.cluster import ClusterHandlers
 from coordinator.node.handlers.data import DataHandlers
-from coordinator.node.handlers_made_later import LATER, LATER_WITH_DATA_PLANE
+from coordinator.node.handlers_made_later import LATER, LATER_WITH_DATA_PLANE, share_offsets
 from coordinator.node.node_context import NodeContext
 from coordinator.node.requirements import REQUIREMENTS
+from coordinator.runtime.slices import Steps
 
 
 def dispatch_table(parts: HandlerParts) -> DispatchTable:
@@ -22,13 +26,20 @@ def dispatch_table(parts: HandlerParts) -> DispatchTable:
     table = DispatchTable(REQUIREMENTS)
     groups = parts.groups
     context = GroupContext(config=parts.config, coordinator=groups.coordinator, pending=groups.pending)
-    GroupHandlers(context).add_to(table)
+    handlers = GroupHandlers(context, partial(_delete_states, parts))
+    handlers.add_to(table)
+    handlers.add_share_to(table)
     _add_cluster(table, parts)
     for versions, make in LATER:
         table.add_later(versions, partial(make, parts))
     if parts.data_plane is not None:
         _add_data_plane(table, parts, parts.data_plane)
     return table
+
+
+def _delete_states(parts: HandlerParts, group_ids: Iterable[str], call: RequestContext) -> Steps[dict[str, ErrorCode]]:
+    """Delete the states of share groups. Few servers are ever asked for that."""
+    return share_offsets(parts).delete_all_states(group_ids, call)
 
 
 def _add_cluster(table: DispatchTable, parts: HandlerParts) -> None:
@@ -42,6 +53,7 @@ def _add_cluster(table: DispatchTable, parts: HandlerParts) -> None:
         leadership=storage.leadership,
         topics=storage.topics,
         start_transactions=None if plane is None else plane.start_transactions,
+        make_share_topic=parts.shares.make_topic,
         now_ms=parts.loop.now_ms,
     ).add_to(table)
 

@@ -11,6 +11,7 @@ from coordinator.config.audit_keys import AUDIT_CHAIN, AUDIT_COMPRESSION_TYPE, G
 from coordinator.config.group_keys import OFFSETS_LOAD_BUFFER_SIZE, OFFSETS_TOPIC_COMPRESSION_CODEC
 from coordinator.config.server_keys import NODE_ID
 from coordinator.config.settings import Config
+from coordinator.core.share_states import ShareStates
 from coordinator.core.topic_listing import TopicListing, visible_by
 from coordinator.front.group_parts import GroupHome, GroupLogs, GroupParts, make_group_parts
 from coordinator.front.node_loop import NodeLoop
@@ -31,9 +32,11 @@ if TYPE_CHECKING:
     from coordinator.metrics.node_metrics import NodeMetrics
 
 
-def make_groups(config: Config, loop: NodeLoop, storage: Storage, metrics: "NodeMetrics | None") -> GroupParts:
+def make_groups(
+    config: Config, loop: NodeLoop, storage: Storage, share_states: ShareStates, metrics: "NodeMetrics | None"
+) -> GroupParts:
     """Make the group coordinator; no partition is loaded yet."""
-    groups = make_group_parts(config, loop, group_home(config, loop, storage, metrics), metrics)
+    groups = make_group_parts(config, loop, group_home(config, loop, storage, share_states, metrics), metrics)
     close_heartbeats = groups.sessions.close_all_heartbeats
     # Topics, configs of groups and features are in the metadata.
     storage.metadata.add_record_listener(close_heartbeats)
@@ -43,7 +46,9 @@ def make_groups(config: Config, loop: NodeLoop, storage: Storage, metrics: "Node
     return groups
 
 
-def group_home(config: Config, loop: NodeLoop, storage: Storage, metrics: "NodeMetrics | None") -> GroupHome:
+def group_home(
+    config: Config, loop: NodeLoop, storage: Storage, share_states: ShareStates, metrics: "NodeMetrics | None"
+) -> GroupHome:
     """The log directories of this node."""
     checkpoints = AuditCheckpoints(storage.directories.metadata_checkpoint(GROUP_AUDIT))
     meter = None if metrics is None else metrics.runtime.appends
@@ -61,6 +66,7 @@ def group_home(config: Config, loop: NodeLoop, storage: Storage, metrics: "NodeM
         producer_ids=storage.producer_ids,
         settings=current_group_settings(config, storage.image),
         listing=TopicListing(storage.image, lambda: storage.metadata.end_offset, visible),
+        share_states=share_states,
         drain_meter=None if metrics is None else metrics.drain_meter(loop.scheduler.request_iteration),
     )
 

@@ -8,6 +8,7 @@ from coordinator.front.node_loop import NodeLoop
 from coordinator.front.throttling import Throttling
 from coordinator.node.data_plane import DataPlane
 from coordinator.node.handlers.certificate_reload import CertificateReload
+from coordinator.node.share_states import ShareParts
 from coordinator.node.storage import Storage
 
 
@@ -18,6 +19,7 @@ class HandlerParts(msgspec.Struct, frozen=True, kw_only=True):
     loop: NodeLoop
     storage: Storage
     groups: GroupParts
+    shares: ShareParts
     data_plane: DataPlane | None
     throttling: Throttling
     certificates: CertificateReload

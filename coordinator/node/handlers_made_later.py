@@ -3,13 +3,19 @@
 A server that nobody administers does without most of them: it starts faster, and needs less memory.
 """
 
-from collections.abc import Callable, Mapping
-from typing import Final
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
+from typing import TYPE_CHECKING, Final
 
+from _wire.errors import ErrorCode
 from coordinator.config.server_keys import NODE_ID
 from coordinator.front.dispatch import Handlers, Versions
+from coordinator.front.group_context import GroupContext
 from coordinator.node.handler_parts import HandlerParts
 from coordinator.node.node_context import NodeContext
+
+if TYPE_CHECKING:
+    from coordinator.node.handlers.share_offsets import ShareOffsetsHandlers
 
 
 def _topics(parts: HandlerParts) -> Handlers:
@@ -19,9 +25,33 @@ def _topics(parts: HandlerParts) -> Handlers:
         config=parts.config,
         metadata=parts.storage.metadata,
         topics=parts.storage.topics,
-        topics_deleted=parts.groups.coordinator.topics_deleted,
+        topics_deleted=partial(_topics_deleted, parts),
         now_ms=parts.loop.now_ms,
     )
+
+
+def _topics_deleted(parts: HandlerParts, names: Iterable[str]) -> None:
+    parts.groups.coordinator.topics_deleted(names)
+    parts.shares.coordinator.topics_deleted(parts.loop.now_ms())
+
+
+def share_offsets(parts: HandlerParts) -> "ShareOffsetsHandlers":
+    from coordinator.node.handlers.share_offsets import ShareOffsetsHandlers
+
+    groups, storage = parts.groups, parts.storage
+
+    def end_offset(topic: str, partition: int) -> int | ErrorCode:
+        log = storage.partitions.locate(topic, partition)
+        return log if isinstance(log, ErrorCode) else log.high_watermark
+
+    context = GroupContext(config=parts.config, coordinator=groups.coordinator, pending=groups.pending)
+    return ShareOffsetsHandlers(context, parts.shares.states, storage.image, end_offset)
+
+
+def _share_state(parts: HandlerParts) -> Handlers:
+    from coordinator.node.handlers.share_state import ShareStateHandlers
+
+    return ShareStateHandlers(parts.shares.states)
 
 
 def _topic_partitions(parts: HandlerParts) -> Handlers:
@@ -130,9 +160,45 @@ def _transactional_writes(parts: HandlerParts, node: NodeContext) -> Handlers:
     return TransactionalWriteHandlers(node)
 
 
+def _share(parts: HandlerParts, node: NodeContext) -> Handlers:
+    from coordinator.node.handlers.share import ShareHandlers
+    from coordinator.node.share_plane import SharePlane
+
+    assert parts.data_plane is not None
+    plane = SharePlane(
+        parts.config, parts.loop, parts.storage, parts.data_plane.fetch_service, parts.data_plane.share_states
+    )
+    parts.loop.scheduler.on_due(plane.due)
+    return ShareHandlers(
+        plane,
+        image=parts.storage.image,
+        authorizer=parts.storage.authorizer,
+        node_id=parts.config[NODE_ID],
+        now_ms=parts.loop.now_ms,
+    )
+
+
 LATER: Final[tuple[tuple[Mapping[str, Versions], Callable[[HandlerParts], Handlers]], ...]] = (
     ({"CreateTopics": (0, 7), "CreatePartitions": (0, 3), "DeleteTopics": (0, 6)}, _topics),
     ({"DescribeTopicPartitions": (0, 0)}, _topic_partitions),
+    (
+        {
+            "InitializeShareGroupState": (0, 0),
+            "ReadShareGroupState": (0, 0),
+            "WriteShareGroupState": (0, 1),
+            "DeleteShareGroupState": (0, 0),
+            "ReadShareGroupStateSummary": (0, 1),
+        },
+        _share_state,
+    ),
+    (
+        {
+            "DescribeShareGroupOffsets": (0, 1),
+            "AlterShareGroupOffsets": (0, 0),
+            "DeleteShareGroupOffsets": (0, 0),
+        },
+        share_offsets,
+    ),
     (
         {"ElectLeaders": (0, 2), "AlterPartitionReassignments": (0, 1), "ListPartitionReassignments": (0, 0)},
         _replicas,
@@ -161,6 +227,7 @@ LATER_WITH_DATA_PLANE: Final[
     tuple[tuple[Mapping[str, Versions], Callable[[HandlerParts, NodeContext], Handlers]], ...]
 ] = (
     ({"DeleteRecords": (0, 2)}, _delete_records),
+    ({"ShareFetch": (1, 2), "ShareAcknowledge": (1, 2)}, _share),
     (
         {
             "InitProducerId": (0, 5),

@@ -26,6 +26,7 @@ from coordinator.node.groups import load_groups, make_groups, start_retention
 from coordinator.node.measured_node import measure_node
 from coordinator.node.node_front import front_home
 from coordinator.node.node_threads import NodeThreads
+from coordinator.node.share_states import ShareParts, make_share_parts
 from coordinator.node.storage import Storage, commit_metadata_in_threads, open_directories, open_storage
 
 if TYPE_CHECKING:
@@ -45,6 +46,7 @@ class Node:
 
     storage: Storage
     groups: GroupParts
+    shares: ShareParts
     data_plane: DataPlane | None
     front: Front
     """The parts of a node that has been started."""
@@ -137,9 +139,10 @@ class Node:
 
     def _make_parts(self) -> None:
         config, loop, storage = self._config, self.loop, self.storage
-        self.groups = make_groups(config, loop, storage, self._metrics)
+        self.shares = make_share_parts(config, loop, storage)
+        self.groups = make_groups(config, loop, storage, self.shares.states, self._metrics)
         if self._has_data_plane:
-            self.data_plane = make_data_plane(config, loop, self.threads, storage, self.groups)
+            self.data_plane = make_data_plane(config, loop, self.threads, storage, self.groups, self.shares.states)
         else:
             self.data_plane = None
         self._schedule()
@@ -151,10 +154,12 @@ class Node:
         scheduler.on_iteration_end(self.loop.wall.follow)
         if plane is not None:
             scheduler.on_iteration_end(plane.transactions.drain)
+        scheduler.on_iteration_end(self.shares.coordinator.drain)
         scheduler.on_iteration_end(drain if groups.drain_meter is None else groups.drain_meter.timed(drain))
         scheduler.on_iteration_end(self.storage.flusher.commit)
         scheduler.on_iteration_end(self.storage.notifier.notify)
         scheduler.on_due(groups.coordinator.due)
+        scheduler.on_due(self.shares.coordinator.due)
         if plane is not None:
             for due in (plane.transactions.due, plane.expire_fetch, plane.producers.due):
                 scheduler.on_due(due)
@@ -167,6 +172,7 @@ class Node:
         storage.cleaner.start()
         storage.replica_moves.resume_interrupted()
         load_groups(groups.coordinator, storage.partitions)
+        self.shares.start()
         if self.data_plane is not None:
             self.data_plane.start_transactions()
         if self._host.wall_ms is not None:
@@ -180,7 +186,7 @@ class Node:
             self._host,
             self.loop,
             self.groups,
-            front_home(self._config, self.loop, self.storage, self.groups, self.data_plane, self._metrics),
+            front_home(self._config, self.loop, self.storage, self.groups, self.shares, self.data_plane, self._metrics),
             self._metrics,
         )
         commit_metadata_in_threads(self.loop, self.threads, self.storage.metadata)

@@ -23,6 +23,7 @@ from coordinator.node.data_plane import DataPlane
 from coordinator.node.failed_writes import FailedWrites
 from coordinator.node.handler_parts import HandlerParts
 from coordinator.node.handlers.certificate_reload import CertificateReload
+from coordinator.node.share_states import ShareParts
 from coordinator.node.storage import Storage
 
 if TYPE_CHECKING:
@@ -35,6 +36,7 @@ def front_home(
     loop: NodeLoop,
     storage: Storage,
     groups: GroupParts,
+    shares: ShareParts,
     data_plane: DataPlane | None,
     metrics: "NodeMetrics | None",
 ) -> FrontHome:
@@ -51,6 +53,7 @@ def front_home(
                 loop=loop,
                 storage=storage,
                 groups=groups,
+                shares=shares,
                 data_plane=data_plane,
                 throttling=throttling,
                 certificates=CertificateReload(tls),

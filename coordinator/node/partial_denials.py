@@ -4,9 +4,16 @@ from collections.abc import Mapping
 from functools import partial
 
 from coordinator.front.denied_elements import Elements, name_key, topic_key
-from coordinator.front.hidden_resources import keep
+from coordinator.front.hidden_resources import hide_groups, keep, operations_on_groups
 from coordinator.front.partial_denials import GROUP_ROWS, Row
 from coordinator.metadata.image import MetadataImage
+from coordinator.node.denied_share_offsets import (
+    leave_out_topics_of_share_groups,
+    remove_from_share_offsets,
+    share_offsets_not_altered,
+    share_offsets_not_deleted,
+    topic_name_key,
+)
 from coordinator.node.denied_topics import (
     config_key,
     created_denied,
@@ -75,6 +82,23 @@ def rows_of(image: MetadataImage) -> Mapping[str, Row]:
         "DescribeTransactions": Row(
             remove_denied=Elements("transactional_ids", "transaction_states", name_key(ResourceType.TRANSACTIONAL_ID)),
             leave_out=leave_out_topics_of_transactions,
+        ),
+        "ShareGroupDescribe": Row(
+            remove_denied=Elements("group_ids", "groups", name_key(ResourceType.GROUP)),
+            leave_out=hide_groups,
+            operations=operations_on_groups,
+            has_operations=lambda request: request.include_authorized_operations,
+        ),
+        "DescribeShareGroupOffsets": Row(
+            remove_denied=remove_from_share_offsets,
+            leave_out=leave_out_topics_of_share_groups,
+            has_found=lambda request, api_version: any(group.topics is None for group in request.groups),
+        ),
+        "AlterShareGroupOffsets": Row(
+            remove_denied=Elements("topics", "responses", topic_name_key, share_offsets_not_altered)
+        ),
+        "DeleteShareGroupOffsets": Row(
+            remove_denied=Elements("topics", "responses", topic_name_key, share_offsets_not_deleted)
         ),
         "ListTransactions": Row(leave_out=keep("transaction_states", "transactional_id")),
         **GROUP_ROWS,

@@ -24,6 +24,7 @@ from coordinator.front.requirements import (
     on_each,
     on_each_topic,
     on_found,
+    on_group,
     on_transaction,
     topics,
 )
@@ -85,6 +86,14 @@ def _coordinator_keys(key_type: CoordinatorType) -> Names:
 
 def _cluster_of_share_keys(request: Any, api_version: int) -> Iterable[str]:
     return (CLUSTER_NAME,) if request.key_type == CoordinatorType.SHARE else ()
+
+
+def _described_share_groups(request: Any, api_version: int) -> Iterable[str]:
+    return (group.group_id for group in request.groups)
+
+
+def _described_share_topics(request: Any, api_version: int) -> Iterable[str]:
+    return (topic.topic_name for group in request.groups for topic in group.topics or ())
 
 
 def _deleted_topics(request: Any, api_version: int) -> Iterable[str | bytes]:
@@ -183,6 +192,9 @@ REQUIREMENTS: Final[Mapping[str, tuple[Requirement, ...]]] = {
         Requirement(AclOperation.CLUSTER_ACTION, ResourceType.CLUSTER, _cluster_of_replica),
         on_each_topic(AclOperation.READ, _topics_of_consumer),
     ),
+    # Their topics are looked at by the handler: a session has topics that its requests do not name.
+    "ShareFetch": READ_GROUP,
+    "ShareAcknowledge": READ_GROUP,
     "ListOffsets": (on_each_topic(AclOperation.DESCRIBE, topics("topics")),),
     "OffsetForLeaderEpoch": (
         on_each_topic(
@@ -281,6 +293,36 @@ REQUIREMENTS: Final[Mapping[str, tuple[Requirement, ...]]] = {
     "DescribeTransactions": (
         on_each(AclOperation.DESCRIBE, ResourceType.TRANSACTIONAL_ID, listed("transactional_ids")),
         on_found(AclOperation.DESCRIBE, ResourceType.TOPIC),
+    ),
+    # Share groups.
+    "ShareGroupHeartbeat": (
+        *READ_GROUP,
+        Requirement(AclOperation.DESCRIBE, ResourceType.TOPIC, listed("subscribed_topic_names")),
+    ),
+    "ShareGroupDescribe": (
+        on_each(AclOperation.DESCRIBE, ResourceType.GROUP, listed("group_ids")),
+        on_found(AclOperation.DESCRIBE, ResourceType.TOPIC),
+    ),
+    "DescribeShareGroupOffsets": (
+        on_each(AclOperation.DESCRIBE, ResourceType.GROUP, _described_share_groups),
+        on_each_topic(AclOperation.DESCRIBE, _described_share_topics),
+        on_found(AclOperation.DESCRIBE, ResourceType.TOPIC),
+    ),
+    "AlterShareGroupOffsets": (*READ_GROUP, on_each_topic(AclOperation.READ, topics("topics", name="topic_name"))),
+    "DeleteShareGroupOffsets": (
+        on_group(AclOperation.DELETE),
+        on_each_topic(AclOperation.READ, topics("topics", name="topic_name")),
+    ),
+    # The states of share partitions, which Kafka's brokers ask each other for.
+    **dict.fromkeys(
+        (
+            "InitializeShareGroupState",
+            "ReadShareGroupState",
+            "WriteShareGroupState",
+            "DeleteShareGroupState",
+            "ReadShareGroupStateSummary",
+        ),
+        on_cluster(AclOperation.CLUSTER_ACTION),
     ),
     "ListTransactions": (on_found(AclOperation.DESCRIBE, ResourceType.TRANSACTIONAL_ID),),
     **GROUP_REQUIREMENTS,

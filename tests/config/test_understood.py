@@ -33,7 +33,6 @@ def test_a_file_of_a_kafka_with_kraft():
     assert dict(found.lines()) == {
         UNUSED: "controller.listener.names, controller.quorum.bootstrap.servers, num.io.threads, num.network.threads, "
         "num.recovery.threads.per.data.dir, process.roles, "
-        "share.coordinator.state.topic.min.isr, share.coordinator.state.topic.replication.factor, "
         "socket.receive.buffer.bytes, socket.send.buffer.bytes",
         OTHERWISE: "listeners without CONTROLLER://:9093 of controllers; advertised.listeners without "
         "CONTROLLER://localhost:9093 of controllers",

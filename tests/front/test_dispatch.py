@@ -204,7 +204,7 @@ def test_offset_delete_answers_each_partition_or_the_group(server):
     assert len(response.topics) == len({topic.name for topic in response.topics}), "each topic stands once"
 
 
-def test_share_groups_have_no_coordinator(server):
+def test_share_partitions_have_a_coordinator_from_version_6_on(server):
     partition = f"billing:{'A' * 22}:0"
     with WireClient(server.bootstrap) as client:
 
@@ -212,5 +212,5 @@ def test_share_groups_have_no_coordinator(server):
             (found,) = client.request(FindCoordinatorRequest(key_type=2, coordinator_keys=[key]), version).coordinators
             return ErrorCode(found.error_code)
 
-        assert error(partition, 6) == ErrorCode.COORDINATOR_NOT_AVAILABLE
-        assert error("billing", 6) == error(partition, 5) == ErrorCode.INVALID_REQUEST
+        assert error(partition, 6) == error(f"a:{partition}", 6) == error(f"{partition}1", 6) == ErrorCode.NONE
+        assert error("billing", 6) == error(partition, 5) == error(f"{partition}x", 6) == ErrorCode.INVALID_REQUEST

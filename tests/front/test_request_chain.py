@@ -116,6 +116,19 @@ NEEDED: Final = {
     "ListTransactions": "found TRANSACTIONAL_ID DESCRIBE",
     "ListConfigResources": "CLUSTER DESCRIBE_CONFIGS",
     "DescribeTopicPartitions": "each TOPIC DESCRIBE; found TOPIC DESCRIBE",
+    "ShareGroupHeartbeat": "GROUP READ; TOPIC DESCRIBE",
+    # Also TOPIC READ, of the topics of the share session, which its requests do not name: their handler asks.
+    "ShareFetch": "GROUP READ",
+    "ShareAcknowledge": "GROUP READ",
+    "ShareGroupDescribe": "each GROUP DESCRIBE; found TOPIC DESCRIBE",
+    "InitializeShareGroupState": "CLUSTER CLUSTER_ACTION",
+    "ReadShareGroupState": "CLUSTER CLUSTER_ACTION",
+    "WriteShareGroupState": "CLUSTER CLUSTER_ACTION",
+    "DeleteShareGroupState": "CLUSTER CLUSTER_ACTION",
+    "ReadShareGroupStateSummary": "CLUSTER CLUSTER_ACTION",
+    "DescribeShareGroupOffsets": "each GROUP DESCRIBE; each TOPIC DESCRIBE; found TOPIC DESCRIBE",
+    "AlterShareGroupOffsets": "GROUP READ; each TOPIC READ",
+    "DeleteShareGroupOffsets": "GROUP DELETE; each TOPIC READ",
 }
 """What Apache Kafka 4.3.1 asks its authorizer, read in its bytecode, and seen denied for most rows."""
 

@@ -13,6 +13,7 @@ from coordinator.node.data_plane import DataPlane, make_data_plane
 from coordinator.node.disk_host import DiskHost
 from coordinator.node.node import Node
 from coordinator.node.node_front import front_home
+from coordinator.node.share_states import make_share_parts
 from coordinator.node.storage import Storage, commit_metadata_in_threads
 from coordinator.runtime.delays import Delays
 from coordinator.runtime.shard import ShardState
@@ -114,13 +115,14 @@ class SimulatedNode(Node):
 
     def _make_parts(self) -> None:
         config, loop, storage = self._config, self.loop, self.storage
+        self.shares = make_share_parts(config, loop, storage)
         self.groups = self._make_groups(config, loop, storage)
-        self.data_plane = make_data_plane(config, loop, self.threads, storage, self.groups)
+        self.data_plane = make_data_plane(config, loop, self.threads, storage, self.groups, self.shares.states)
         self.data_plane.transactions._seconds = self.groups.coordinator._seconds  # the builder gives it a real clock
         self._schedule()
 
     async def _listen(self) -> None:
         """Everything but the sockets."""
-        home = front_home(self._config, self.loop, self.storage, self.groups, self.data_plane, None)
+        home = front_home(self._config, self.loop, self.storage, self.groups, self.shares, self.data_plane, None)
         self.front = make_front(self._config, self._host, self.loop, self.groups, home, None)
         commit_metadata_in_threads(self.loop, self.threads, self.storage.metadata)

@@ -23,11 +23,17 @@ from coordinator.broker.configs.topic_config_keys import (
     TOPIC_COMPRESSION_TYPE,
 )
 from coordinator.config.key import SEGMENT_BYTES_MIN
-from coordinator.internal_topics import AUDIT_TOPIC, OFFSETS_TOPIC, TRANSACTIONS_TOPIC
+from coordinator.internal_topics import AUDIT_TOPIC, OFFSETS_TOPIC, SHARE_STATE_TOPIC, TRANSACTIONS_TOPIC
 
 FIXED: Final[dict[str, dict[str, str]]] = {
     OFFSETS_TOPIC: {CLEANUP_POLICY.name: "compact", TOPIC_COMPRESSION_TYPE.name: "producer"},
     TRANSACTIONS_TOPIC: {CLEANUP_POLICY.name: "compact", TOPIC_COMPRESSION_TYPE.name: "uncompressed"},
+    SHARE_STATE_TOPIC: {
+        CLEANUP_POLICY.name: "delete",
+        TOPIC_COMPRESSION_TYPE.name: "producer",
+        RETENTION_MS.name: "-1",
+        RETENTION_BYTES.name: "-1",
+    },
     AUDIT_TOPIC: {CLEANUP_POLICY.name: "delete", TOPIC_COMPRESSION_TYPE.name: "producer"},
 }
 """Configs of internal topics that have one value only."""
@@ -50,6 +56,7 @@ _RETENTION: Final = {RETENTION_MS.name: -1, RETENTION_BYTES.name: -1}
 LEAST: Final[dict[str, dict[str, int]]] = {
     OFFSETS_TOPIC: {**_SEGMENTS, **_BATCHES, **_COMPACTION},
     TRANSACTIONS_TOPIC: {**_SEGMENTS, **_BATCHES, **_COMPACTION},
+    SHARE_STATE_TOPIC: {**_SEGMENTS, **_BATCHES},
     AUDIT_TOPIC: {**_SEGMENTS, **_BATCHES, **_RETENTION},
 }
 """Internal topic → the configs that may be set, and the least value of each. A segment that is aged by

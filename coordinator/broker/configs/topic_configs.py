@@ -37,9 +37,10 @@ from coordinator.broker.configs.topic_config_keys import (
 from coordinator.config.group_keys import OFFSETS_TOPIC_SEGMENT_BYTES
 from coordinator.config.key import INT64_MAX
 from coordinator.config.settings import Config
+from coordinator.config.share_coordinator_keys import SHARE_COORDINATOR_STATE_TOPIC_SEGMENT_BYTES
 from coordinator.config.source import ConfigSource
 from coordinator.config.transaction_keys import TRANSACTION_STATE_LOG_SEGMENT_BYTES
-from coordinator.internal_topics import OFFSETS_TOPIC, TRANSACTIONS_TOPIC
+from coordinator.internal_topics import OFFSETS_TOPIC, SHARE_STATE_TOPIC, TRANSACTIONS_TOPIC
 from coordinator.log.config import LogConfig, TargetCompression
 
 
@@ -103,6 +104,8 @@ def origins(key: ResourceConfigKey, topic: str, configs: Mapping[str, str], conf
         fallbacks = (BrokerDefault(OFFSETS_TOPIC_SEGMENT_BYTES),)
     if key is SEGMENT_BYTES and topic == TRANSACTIONS_TOPIC:
         fallbacks = (BrokerDefault(TRANSACTION_STATE_LOG_SEGMENT_BYTES),)
+    if key is SEGMENT_BYTES and topic == SHARE_STATE_TOPIC:
+        fallbacks = (BrokerDefault(SHARE_COORDINATOR_STATE_TOPIC_SEGMENT_BYTES),)
     for fallback in fallbacks:
         for source, value in config.origins(fallback.key):
             found.append(Origin(fallback.key.name, source, fallback.text(value), fallback.key.format(value)))

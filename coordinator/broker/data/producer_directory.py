@@ -26,7 +26,7 @@ from coordinator.broker.data.producers import (
 from coordinator.config.key import INT64_MAX
 from coordinator.config.settings import Config
 from coordinator.config.transaction_keys import PRODUCER_ID_EXPIRATION_CHECK_INTERVAL_MS, PRODUCER_ID_EXPIRATION_MS
-from coordinator.internal_topics import AUDIT_TOPIC, TRANSACTIONS_TOPIC
+from coordinator.internal_topics import AUDIT_TOPIC, SHARE_STATE_TOPIC, TRANSACTIONS_TOPIC
 from coordinator.log.disk_threads import Run, run_in_turn
 from coordinator.log.partition.partition_log import PartitionLog
 from coordinator.log.segments import producer_snapshot
@@ -45,7 +45,7 @@ ONE_BATCH: Final = 0
 """As the number of bytes to read: the next batch, whatever its size."""
 
 
-TOPICS_WITHOUT_PRODUCERS: Final = frozenset({AUDIT_TOPIC, TRANSACTIONS_TOPIC})
+TOPICS_WITHOUT_PRODUCERS: Final = frozenset({AUDIT_TOPIC, SHARE_STATE_TOPIC, TRANSACTIONS_TOPIC})
 """The coordinator alone writes them, without transactions: nothing has to be read of them."""
 
 

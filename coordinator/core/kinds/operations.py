@@ -25,6 +25,7 @@ from coordinator.core.operation import Operation, Scope
 from coordinator.core.share import describe as share_describe
 from coordinator.core.share import heartbeat as share_heartbeat
 from coordinator.core.share import heartbeat_requests as share_heartbeat_requests
+from coordinator.core.share import offset_alteration, state_deletion
 from coordinator.core.share.kind import SHARE
 
 JOIN_GROUP: Final = Operation(
@@ -67,6 +68,26 @@ SHARE_GROUP_DESCRIBE: Final = Operation(
     by_kind("ShareGroupDescribe", SHARE),
     share_describe.error_response,
     share_describe.prepare,
+)
+ALTER_SHARE_OFFSETS: Final = Operation(
+    "alter share offsets",
+    by_kind("alter share offsets", SHARE, of_other_kind=offset_alteration.no_share_group),
+    offset_alteration.alteration_error,
+)
+FIND_INITIALIZED: Final = Operation(
+    "find initialized share partitions",
+    by_kind("find initialized share partitions", SHARE),
+    offset_alteration.initialized_error,
+)
+BEGIN_DELETING_STATES: Final = Operation(
+    "begin deleting share states",
+    by_kind("begin deleting share states", SHARE, of_other_kind=state_deletion.no_other_kind),
+    state_deletion.begin_error,
+)
+END_DELETING_STATES: Final = Operation(
+    "end deleting share states",
+    by_kind("end deleting share states", SHARE),
+    state_deletion.end_error,
 )
 
 OFFSET_COMMIT: Final = Operation(

@@ -15,6 +15,8 @@ from coordinator.core.share.events import (
     ShareMemberUpdated,
     SharePartitionsInitialized,
     SharePartitionsInitializing,
+    ShareStatesDeleted,
+    ShareStatesDeleting,
     ShareTargetComputed,
     ShareTopicsForgotten,
 )
@@ -22,7 +24,14 @@ from coordinator.core.share.replay import RECORD_TYPES
 from coordinator.core.stored import StoredRecord
 
 Events = tuple[Event, ...]
-OfStates = SharePartitionsInitializing | SharePartitionsInitialized | ShareInitializationFailed | ShareTopicsForgotten
+OfStates = (
+    SharePartitionsInitializing
+    | SharePartitionsInitialized
+    | ShareInitializationFailed
+    | ShareStatesDeleting
+    | ShareStatesDeleted
+    | ShareTopicsForgotten
+)
 
 
 def _member(
@@ -67,6 +76,8 @@ RECORDS: Final = KindRecords(
         SharePartitionsInitializing: EventRecords(_initializing, stores_group=lambda event: not event.is_repeated),
         SharePartitionsInitialized: EventRecords(_states),
         ShareInitializationFailed: EventRecords(_states),
+        ShareStatesDeleting: EventRecords(_states),
+        ShareStatesDeleted: EventRecords(_states),
         ShareTopicsForgotten: EventRecords(_states),
     },
     of_creation=lambda event: [],

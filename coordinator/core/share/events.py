@@ -201,6 +201,29 @@ class ShareTopicsForgotten(msgspec.Struct, GroupEvent, frozen=True, kw_only=True
         group.membership.set_states(self.states)
 
 
+class ShareStatesDeleting(msgspec.Struct, GroupEvent, frozen=True, kw_only=True):
+    """The states of these partitions are to be deleted: an administrator asked for it, or deletes the group."""
+
+    group_id: str
+    at_ms: int
+    states: StatePartitions
+    topics: StateTopics
+
+    def apply(self, group: Group[ShareGroup]) -> None:
+        group.membership.set_states(self.states)
+
+
+class ShareStatesDeleted(msgspec.Struct, GroupEvent, frozen=True, kw_only=True):
+    """The share coordinator has deleted states that were to be deleted."""
+
+    group_id: str
+    at_ms: int
+    states: StatePartitions
+
+    def apply(self, group: Group[ShareGroup]) -> None:
+        group.membership.set_states(self.states)
+
+
 class ShareTargetStarted(msgspec.Struct, GroupEvent, frozen=True, kw_only=True, eq=False):
     """The target of a group epoch is to be computed from `asked` beside the requests; it is not stored.
 

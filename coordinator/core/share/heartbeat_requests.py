@@ -54,6 +54,9 @@ def prepare(
     if not share_settings_of(context.environment).is_enabled():
         disabled = "The group coordinator does not serve share groups: share.version is 0."
         return Answer(share_rejection_response(Rejection(ErrorCode.UNSUPPORTED_VERSION, disabled)))
+    if not request.member_id or len(request.member_id.encode("utf-16-le", "surrogatepass")) // 2 > MEMBER_ID_MAX:
+        # Before all else, and without a word, on Kafka.
+        return Answer(error_response(request, ErrorCode.INVALID_REQUEST, context.api_version))
     reason = _invalid_reason(request)
     if reason is not None:
         return Answer(share_rejection_response(Rejection(ErrorCode.INVALID_REQUEST, reason)))
@@ -64,8 +67,6 @@ def prepare(
 def _invalid_reason(request: ShareGroupHeartbeatRequest) -> str | None:
     if is_blank(request.member_id):
         return "MemberId can't be empty."
-    if len(request.member_id.encode("utf-16-le", "surrogatepass")) // 2 > MEMBER_ID_MAX:
-        return f"MemberId can't have more than {MEMBER_ID_MAX} characters."
     if is_blank(request.group_id):
         return "GroupId can't be empty."
     if request.rack_id is not None and is_blank(request.rack_id):

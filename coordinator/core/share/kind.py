@@ -8,7 +8,16 @@ from coordinator.core.decision import NOTHING
 from coordinator.core.groups.background_work import Worker
 from coordinator.core.groups.kind import SHARE_NAME, GroupKind, KindEvents
 from coordinator.core.groups.states import EMPTY, GroupState
-from coordinator.core.share import describe, heartbeat, initialization, large_targets, leaving, loaded
+from coordinator.core.share import (
+    describe,
+    heartbeat,
+    initialization,
+    large_targets,
+    leaving,
+    loaded,
+    offset_alteration,
+    state_deletion,
+)
 from coordinator.core.share.checks import CHECKS
 from coordinator.core.share.event_records import RECORDS
 from coordinator.core.share.events import (
@@ -60,6 +69,10 @@ SHARE: Final = GroupKind(
         "ShareGroupHeartbeat": heartbeat.heartbeat,
         "ShareGroupDescribe": describe.describe,
         "expire session": leaving.expire_session,
+        "alter share offsets": offset_alteration.begin_alteration,
+        "find initialized share partitions": offset_alteration.initialized_partitions,
+        "begin deleting share states": state_deletion.begin_deletion,
+        "end deleting share states": state_deletion.end_deletion,
         "states initialized": initialization.end_initialization,
         "install share target": large_targets.install,
     },

@@ -11,17 +11,20 @@ from typing import Any, Final
 import msgspec
 
 from _wire.errors import ErrorCode
+from _wire.messages.delete_groups import DeleteGroupsRequest
 from coordinator.core.classic import joining
 from coordinator.core.consumer import describe
 from coordinator.core.groups import admin
 from coordinator.core.groups.answer_sizes import FEW_PARTITIONS, FEW_TOPICS, described_bytes, fetched_bytes
+from coordinator.core.groups.kind import SHARE_NAME
 from coordinator.core.groups.rejections import RejectedRequest
 from coordinator.core.kinds import operations
 from coordinator.core.offsets import commit as offset_commit
 from coordinator.core.offsets import fetch as offset_fetch
 from coordinator.core.offsets.records import asks_for_few
 from coordinator.core.operation import Answer, Operation
-from coordinator.front.dispatch import DEFERRED, DispatchTable, Downgrade, ErrorResponse
+from coordinator.core.share import describe as share_describe
+from coordinator.front.dispatch import DEFERRED, DispatchTable, Downgrade, ErrorResponse, Handler
 from coordinator.front.group_context import GroupContext
 from coordinator.front.handlers.large_answers import BytesOf, LargeAnswers, Merged
 from coordinator.front.handlers.portions import Asked, Portions, part_of
@@ -67,6 +70,7 @@ ONE_GROUP: Final = (
     OneGroup(operations.OFFSET_COMMIT, 0, 10, offset_commit.request_error),
     OneGroup(operations.OFFSET_DELETE, 0, 0),
 )
+DELETE: Final = ManyGroups(operations.DELETE_GROUPS, 0, 2, admin.delete_per_group, admin.merge_deleted)
 MANY_GROUPS: Final = (
     ManyGroups(
         operations.OFFSET_FETCH,
@@ -80,22 +84,40 @@ MANY_GROUPS: Final = (
     ),
     ManyGroups(operations.DESCRIBE_GROUPS, 0, 6, admin.describe_per_group, admin.merge_described, described_bytes),
     ManyGroups(operations.CONSUMER_GROUP_DESCRIBE, 0, 1, describe.per_group, describe.merge, described_bytes),
-    ManyGroups(operations.DELETE_GROUPS, 0, 2, admin.delete_per_group, admin.merge_deleted),
+    DELETE,
 )
+SHARE_HEARTBEAT: Final = OneGroup(operations.SHARE_GROUP_HEARTBEAT, 1, 1)
+SHARE_DESCRIBE: Final = ManyGroups(
+    operations.SHARE_GROUP_DESCRIBE, 1, 1, share_describe.per_group, share_describe.merge, described_bytes
+)
+"""The APIs of share groups, which only nodes with logs of their own have."""
+
+
+NAMES_AT_ONCE: Final = 500
+"""Groups of a DeleteGroups that are looked up before other work has its turn."""
+
+DeleteStates = Callable[[Iterable[str], RequestContext], Steps[dict[str, ErrorCode]]]
+"""(share groups, call) → those whose states could not be deleted, and why."""
 
 
 class GroupHandlers:
     """Splits and queues decoded requests, and merges the responses."""
 
-    def __init__(self, node: GroupContext) -> None:
+    def __init__(self, node: GroupContext, delete_states: DeleteStates | None = None) -> None:
+        """`delete_states` deletes what others keep of share groups before these are deleted; None: nobody does."""
         self._node = node
+        self._delete_states = delete_states
         self._coordinator, self._pending = node.coordinator, node.pending
         self._answers = LargeAnswers(node)
 
     def add_to(self, table: DispatchTable) -> None:
         for api in (*ONE_GROUP, *MANY_GROUPS):
             operation = api.operation
-            handler = partial(self.enqueue, api) if isinstance(api, OneGroup) else partial(self._enqueue_parts, api)
+            handler: Handler
+            if api is DELETE and self._delete_states is not None:
+                handler = partial(self._delete, self._delete_states)
+            else:
+                handler = partial(self.enqueue, api) if isinstance(api, OneGroup) else partial(self.enqueue_parts, api)
             table.add(
                 operation.name,
                 handler,
@@ -104,6 +126,16 @@ class GroupHandlers:
                 versions=(api.min_version, api.max_version),
             )
         table.add("ListGroups", self._list, operations.LIST_GROUPS.error_response, versions=(0, 5))
+
+    def add_share_to(self, table: DispatchTable) -> None:
+        heartbeat, described = SHARE_HEARTBEAT.operation, SHARE_DESCRIBE.operation
+        table.add(heartbeat.name, partial(self.enqueue, SHARE_HEARTBEAT), heartbeat.error_response, versions=(1, 1))
+        table.add(
+            described.name,
+            partial(self.enqueue_parts, SHARE_DESCRIBE),
+            described.error_response,
+            versions=(1, 1),
+        )
 
     def enqueue(self, api: OneGroup, request: Any, context: RequestContext) -> Any:
         """Queue a request for the group that it names."""
@@ -139,9 +171,10 @@ class GroupHandlers:
         rejected = RejectedRequest(operation.name, request, error)
         self._coordinator.enqueue(operations.REPORT_REJECTION, request.group_id, rejected, context)
 
-    def _enqueue_parts(
+    def enqueue_parts(
         self, api: ManyGroups, request: Any, context: RequestContext, *, is_prepared: bool = False
     ) -> Any:
+        """Queue a request for each group that it names."""
         operation = api.operation
         if operation.prepare is not None and not is_prepared:
             request = operation.prepare(request, context)
@@ -170,7 +203,7 @@ class GroupHandlers:
         request = yield from steps
         if isinstance(request, Answer):
             return request.response
-        response = self._enqueue_parts(api, request, context, is_prepared=True)
+        response = self.enqueue_parts(api, request, context, is_prepared=True)
         return (yield from response) if type(response) is GeneratorType else response
 
     def _ask_in_portions(self, api: ManyGroups, request: Any, context: RequestContext) -> Steps[Any]:
@@ -186,6 +219,32 @@ class GroupHandlers:
         context.request_id = self._pending.register(context.connection)
         Portions(self._node, asked, context, iter(many.parts())).begin()
         return DEFERRED
+
+    def _delete(self, delete_states: DeleteStates, request: Any, context: RequestContext) -> Steps[Any]:
+        """DeleteGroups: first the states of the share groups among them. A group whose states are left stays."""
+        of_share: dict[str, None] = {}
+        for position, group_id in enumerate(request.groups_names):
+            group = self._coordinator.shard_of(group_id).machine.groups.get(group_id)
+            if group is not None and group.kind.name == SHARE_NAME:
+                of_share[group_id] = None
+            if position % NAMES_AT_ONCE == NAMES_AT_ONCE - 1:
+                yield
+        failed = (yield from delete_states(of_share, context)) if of_share else {}
+        if not failed:
+            response = self.enqueue_parts(DELETE, request, context)
+            return (yield from response) if type(response) is GeneratorType else response
+        answered = [
+            admin.delete_error(DeleteGroupsRequest(groups_names=[group_id]), error, context.api_version)
+            for group_id, error in failed.items()
+        ]
+        left = [group_id for group_id in request.groups_names if group_id not in failed]
+        if not left:
+            return admin.merge_deleted(answered)
+        rest = DeleteGroupsRequest(groups_names=left)
+        with_failed = msgspec.structs.replace(
+            DELETE, merge=lambda responses: admin.merge_deleted([*answered, *responses])
+        )
+        return (yield from self._ask_in_portions(with_failed, rest, context))
 
     def _list(self, request: Any, context: RequestContext) -> Any:
         if sum(len(shard.machine.states) for shard in self._coordinator.shards) > GROUPS_LISTED_AT_ONCE:

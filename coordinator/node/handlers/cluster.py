@@ -1,6 +1,5 @@
 """ApiVersions, Metadata, DescribeCluster, FindCoordinator."""
 
-import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final, TypeVar
 
@@ -27,11 +26,12 @@ from coordinator.config.server_keys import AUTO_CREATE_TOPICS_ENABLE, NODE_ID
 from coordinator.config.settings import Config
 from coordinator.core.groups.admin import NO_AUTHORIZED_OPERATIONS
 from coordinator.core.partitioning import partition_for
+from coordinator.core.share_state.state import parse_key
 from coordinator.front.api_versions import SOFTWARE_NAME_VERSION, has_valid_software, listed, software_of
 from coordinator.front.dispatch import DispatchTable, ServedApi
 from coordinator.front.protocol_types import COORDINATOR_KEYS_VERSION, CoordinatorType
 from coordinator.front.request_context import RequestContext
-from coordinator.internal_topics import INTERNAL_TOPICS, OFFSETS_TOPIC, TRANSACTIONS_TOPIC
+from coordinator.internal_topics import INTERNAL_TOPICS, OFFSETS_TOPIC, SHARE_STATE_TOPIC, TRANSACTIONS_TOPIC
 from coordinator.log.errors import InvalidTopicName
 from coordinator.log.names import check_legal_name
 from coordinator.metadata.features import HIGHEST_LEVELS, LOWEST_LEVEL, levels
@@ -50,8 +50,6 @@ SUPPORTED_FEATURES: Final = [
 ]
 SHARE_KEY_VERSION: Final = 6
 """The first version of FindCoordinator that knows the keys of share groups (KIP-932)."""
-SHARE_PARTITION: Final = re.compile(r".+:[A-Za-z0-9_-]{22}:-?[0-9]+")
-"""Group, topic id and partition."""
 
 NO_ID: Final = bytes(16)
 TOPICS_AT_ONCE: Final = 100
@@ -88,10 +86,14 @@ class ClusterHandlers:
         leadership: Leadership,
         topics: Topics,
         start_transactions: Callable[[], None] | None,
+        make_share_topic: Callable[[], Steps[None]],
         now_ms: Callable[[], int],
         metadata: MetadataStore,
     ) -> None:
-        """`served` are all APIs. Without `start_transactions` no node coordinates transactions."""
+        """`served` are all APIs. Without `start_transactions` no node coordinates transactions.
+
+        `make_share_topic` makes sure that there is a topic with the states of share partitions.
+        """
         self._served = served
         self._cluster_id = cluster_id
         self._config = config
@@ -99,6 +101,7 @@ class ClusterHandlers:
         self._leadership = leadership
         self._topics = topics
         self._start_transactions = start_transactions
+        self._make_share_topic = make_share_topic
         self._now_ms = now_ms
         self._metadata = metadata
         self._node_id = config[NODE_ID]
@@ -277,6 +280,8 @@ class ClusterHandlers:
                 yield from committed(self._metadata)
         if request.key_type == CoordinatorType.TRANSACTION and self._start_transactions is not None:
             self._start_transactions()
+        if request.key_type == CoordinatorType.SHARE and call.api_version >= SHARE_KEY_VERSION and keys:
+            yield from self._make_share_topic()
         if call.api_version >= COORDINATOR_KEYS_VERSION:
             found = []
             for key in request.coordinator_keys:
@@ -296,16 +301,20 @@ class ClusterHandlers:
         )
 
     def _coordinator(self, key: str, key_type: int, call: RequestContext) -> Coordinator:
-        """The node that leads the partition of the group or the transactional id; no node coordinates share groups."""
+        """The node that leads the partition of the group, the transactional id or the share partition."""
         if key_type == CoordinatorType.GROUP:
             topic = OFFSETS_TOPIC
         elif key_type == CoordinatorType.TRANSACTION:
             topic = TRANSACTIONS_TOPIC
+        elif key_type == CoordinatorType.SHARE and call.api_version >= SHARE_KEY_VERSION:
+            try:
+                parse_key(key)
+            except ValueError:
+                return _no_coordinator(key, ErrorCode.INVALID_REQUEST, message="")
+            topic = SHARE_STATE_TOPIC
         else:
-            is_known = key_type == CoordinatorType.SHARE and call.api_version >= SHARE_KEY_VERSION
-            is_valid = is_known and SHARE_PARTITION.fullmatch(key)
-            error = ErrorCode.COORDINATOR_NOT_AVAILABLE if is_valid else ErrorCode.INVALID_REQUEST
-            return _no_coordinator(key, error)
+            is_share = key_type == CoordinatorType.SHARE
+            return _no_coordinator(key, ErrorCode.INVALID_REQUEST, message="" if is_share else None)
         if topic == TRANSACTIONS_TOPIC and self._start_transactions is None:
             return _no_coordinator(key, ErrorCode.COORDINATOR_NOT_AVAILABLE)
         partition = partition_for(key, self._image.partition_count(topic))
@@ -322,8 +331,9 @@ class ClusterHandlers:
         )
 
 
-def _no_coordinator(key: str, error: ErrorCode) -> Coordinator:
-    return Coordinator(key=key, node_id=NO_NODE, port=NO_NODE, error_code=error, error_message=error.description)
+def _no_coordinator(key: str, error: ErrorCode, message: str | None = None) -> Coordinator:
+    told = error.description if message is None else message
+    return Coordinator(key=key, node_id=NO_NODE, port=NO_NODE, error_code=error, error_message=told)
 
 
 def _supported_features(api_version: int) -> list[SupportedFeatureKey]:

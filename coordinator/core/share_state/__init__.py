@@ -1,0 +1,1 @@
+"""The states of the records of share partitions (KIP-932), as pure decisions and events."""

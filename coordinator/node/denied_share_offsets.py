@@ -1,0 +1,112 @@
+"""What becomes of requests about the offsets of share groups of which a part is denied, as in `KafkaApis` 4.3.1."""
+
+from collections.abc import Callable
+from typing import Any
+
+from _wire.errors import ErrorCode
+from _wire.messages import alter_share_group_offsets as altering
+from _wire.messages import delete_share_group_offsets as deleting
+from _wire.messages import describe_share_group_offsets as describing
+from coordinator.core.share_states import BY_STRATEGY
+from coordinator.front.denied_elements import ELEMENTS_AT_ONCE, TAF, Access, Denied, Part, Resource
+from coordinator.front.hidden_resources import DECISIONS_AT_ONCE
+from coordinator.front.request_context import RequestContext
+from coordinator.runtime.slices import Steps
+from coordinator.security.acls.model import ResourceType
+
+
+def topic_name_key(request: Any, element: Any) -> Resource | None:
+    """A topic by its name, which is in `topic_name`."""
+    return ResourceType.TOPIC, element.topic_name
+
+
+def share_offsets_not_altered(
+    call: RequestContext, elements: list[Any], error: ErrorCode
+) -> list[altering.ResponseTopic]:
+    return [
+        altering.ResponseTopic(
+            topic_name=topic.topic_name,
+            partitions=[
+                altering.ResponsePartition(
+                    partition_index=partition.partition_index, error_code=error, error_message=error.description
+                )
+                for partition in topic.partitions
+            ],
+        )
+        for topic in elements
+    ]
+
+
+def share_offsets_not_deleted(
+    call: RequestContext, elements: list[Any], error: ErrorCode
+) -> list[deleting.ResponseTopic]:
+    return [
+        deleting.ResponseTopic(topic_name=topic.topic_name, error_code=error, error_message=error.description)
+        for topic in elements
+    ]
+
+
+def remove_from_share_offsets(denied: Denied, request: Any, call: RequestContext, access: Access) -> Steps[Part]:
+    """Groups, and of the others topics."""
+    left, refused = [], []
+    taken: dict[str, list[describing.ResponseTopic]] = {}
+    for group in request.groups:
+        if (ResourceType.GROUP, group.group_id) in denied:
+            error = ErrorCode.GROUP_AUTHORIZATION_FAILED
+            refused.append(describing.ResponseGroup(group_id=group.group_id, error_code=error))
+        else:
+            left.append(group)
+            if group.topics is not None:
+                taken[group.group_id] = yield from _remove_topics(denied, group)
+        yield
+    request.groups = left
+    if not left:
+        return Part(response=describing.DescribeShareGroupOffsetsResponse(groups=refused))
+
+    def add_to(response: describing.DescribeShareGroupOffsetsResponse) -> None:
+        for group in response.groups:
+            if not group.error_code:
+                group.topics.extend(taken.get(group.group_id, ()))
+        response.groups.extend(refused)
+
+    return Part(add_to=add_to)
+
+
+def _remove_topics(denied: Denied, group: Any) -> Steps[list[describing.ResponseTopic]]:
+    left, taken = [], []
+    for position, topic in enumerate(group.topics):
+        if (ResourceType.TOPIC, topic.topic_name) in denied:
+            taken.append(_denied_topic(topic))
+        else:
+            left.append(topic)
+        if position % ELEMENTS_AT_ONCE == ELEMENTS_AT_ONCE - 1:
+            yield
+    group.topics = left
+    return taken
+
+
+def _denied_topic(topic: Any) -> describing.ResponseTopic:
+    return describing.ResponseTopic(
+        topic_name=topic.topic_name,
+        partitions=[
+            describing.ResponsePartition(
+                partition_index=index, start_offset=BY_STRATEGY, error_code=TAF, error_message=TAF.description
+            )
+            for index in topic.partitions
+        ],
+    )
+
+
+def leave_out_topics_of_share_groups(is_allowed: Callable[[str], bool], request: Any, response: Any) -> Steps[None]:
+    """Of groups whose topics were not named, those that the client may not see."""
+    everything = {group.group_id for group in request.groups if group.topics is None}
+    for group in response.groups:
+        if group.group_id in everything:
+            kept = []
+            for position, topic in enumerate(group.topics):
+                if is_allowed(topic.topic_name):
+                    kept.append(topic)
+                if position % DECISIONS_AT_ONCE == DECISIONS_AT_ONCE - 1:
+                    yield
+            group.topics = kept
+        yield
