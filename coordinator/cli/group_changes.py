@@ -69,8 +69,8 @@ def reset_command(
 ) -> None:
     """Show what the committed offsets of GROUP would become, and with --execute commit them.
 
-    The group must have no members then. An offset outside the log becomes its start or its end. A share group reads from
-    the offsets from then on, and what it has acknowledged beyond them is forgotten.
+    The group must have no members then. An offset outside the log becomes its start or its end. A share group reads
+    from the offsets from then on, and what it has acknowledged beyond them is forgotten.
     """
     with one_line_errors():
         target = _target(group_id, {name: targets[name] for name in TARGETS if targets[name] not in (None, False)})
