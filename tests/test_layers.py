@@ -204,6 +204,7 @@ KNOWS_ONE_KIND: Final = {
     "coordinator.core.kinds.table": "the list of the kinds",
     "coordinator.core.kinds.operations": "the APIs of the classic protocol: their errors and their checks of requests",
     "coordinator.front.handlers.groups": "JoinGroup in old versions",
+    "coordinator.node.handlers.share_offsets": "the offsets of share groups, which the share coordinator has",
     "coordinator.audit.projections": "the list of their audits",
     "coordinator.explain.protocols.table": "the list of their words",
 }
@@ -220,7 +221,6 @@ OWN_OF_KINDS: Final = (
     "coordinator.explain.protocols.classic",
     "coordinator.explain.protocols.consumer",
     "coordinator.explain.protocols.share",
-    "coordinator.node.handlers.share_offsets",
 )
 """The folders and modules that belong to one kind."""
 

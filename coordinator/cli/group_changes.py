@@ -69,7 +69,8 @@ def reset_command(
 ) -> None:
     """Show what the committed offsets of GROUP would become, and with --execute commit them.
 
-    The group must have no members then. An offset outside the log becomes its start or its end.
+    The group must have no members then. An offset outside the log becomes its start or its end. A share group reads
+    from the offsets from then on, and what it has acknowledged beyond them is forgotten.
     """
     with one_line_errors():
         target = _target(group_id, {name: targets[name] for name in TARGETS if targets[name] not in (None, False)})
@@ -149,11 +150,11 @@ def remove_members_command(
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @server_option
 def delete_command(group_ids: tuple[str, ...], yes: bool, bootstrap: Bootstrap) -> None:
-    """Delete groups that have no members, and their committed offsets."""
+    """Delete groups that have no members, and their committed offsets, or the states of a share group."""
     with one_line_errors():
         for group_id in dict.fromkeys(group_ids):
             plan = plan_delete_group(bootstrap, group_id)
-            lost = counted(len(plan.offsets), "committed offset")
+            lost = counted(len(plan.offsets), "start offset" if plan.is_share else "committed offset")
             if not yes and not click.confirm(f"delete group {printable(group_id)} with {lost}?"):
                 click.echo("nothing is deleted")
                 continue

@@ -27,6 +27,12 @@ from coordinator.client.committed_offsets import committed_offsets
 from coordinator.client.group_description import described_members
 from coordinator.client.group_members import DescribedMember
 from coordinator.client.groups import raise_for_error
+from coordinator.client.share_offsets import (
+    alter_share_offsets,
+    delete_share_offsets,
+    is_share_group,
+    share_start_offsets,
+)
 from coordinator.client.wire import ClientError, WireConnection
 
 CLIENT_ID: Final = "coordinator-admin"
@@ -57,7 +63,7 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class OffsetChange:
-    """The committed offset of a partition before and after a change; None: there is none."""
+    """The committed offset of a partition before and after a change, or that of a share group; None: there is none."""
 
     topic: str
     partition: int
@@ -71,6 +77,8 @@ class GroupPlan:
 
     members: list[DescribedMember]
     offsets: list[OffsetChange]
+    is_share: bool = False
+    """Whether the offsets are those of a share group."""
 
 
 class OffsetsMoved(ClientError):
@@ -87,8 +95,9 @@ def plan_reset(
     """
     with Cluster(server, CLIENT_ID, ANSWER_SECONDS) as cluster:
         coordinator = cluster.coordinator(group_id)
-        before = committed_offsets(coordinator, group_id)
-        listed = before if target.offsets is None else target.offsets
+        known = _offsets_of(coordinator, group_id)
+        before = {tp: offset for tp, offset in known.items() if offset is not None}
+        listed = known if target.offsets is None else target.offsets
         leaders = cluster.leaders({topic} if topic else {each for each, _ in listed})
         chosen = sorted(
             tp
@@ -113,7 +122,7 @@ def plan_delete_offsets(server: Server, group_id: str, topic: str) -> GroupPlan:
     lost = [offset for offset in plan.offsets if offset.topic == topic]
     if not lost:
         raise ClientError(_nothing(group_id, topic, None))
-    return GroupPlan(plan.members, lost)
+    return GroupPlan(plan.members, lost, plan.is_share)
 
 
 def plan_delete_group(server: Server, group_id: str) -> GroupPlan:
@@ -124,15 +133,17 @@ def plan_delete_group(server: Server, group_id: str) -> GroupPlan:
     """
     with Cluster(server, CLIENT_ID, ANSWER_SECONDS) as cluster:
         coordinator = cluster.coordinator(group_id)
-        offsets = committed_offsets(coordinator, group_id)
+        offsets = _offsets_of(coordinator, group_id)
         members = described_members(coordinator, group_id)
-    return GroupPlan(members, [OffsetChange(*tp, offset, None) for tp, offset in sorted(offsets.items())])
+        is_share = is_share_group(coordinator, group_id)
+    return GroupPlan(members, [OffsetChange(*tp, offsets[tp], None) for tp in sorted(offsets)], is_share)
 
 
 def change_offsets(server: Server, group_id: str, changes: Sequence[OffsetChange]) -> None:
     """Commit, or delete where `after` is None, the offsets of an empty group, unless they have moved since the plan.
 
-    Deleting takes no more than that the group has no members that subscribe to the topic.
+    Deleting takes no more than that the group has no members that subscribe to the topic. A share group has offsets to
+    read from instead; those of a topic are deleted together.
 
     Raises:
         OffsetsMoved: an offset is not the one that the change began with; nothing has been changed.
@@ -140,7 +151,7 @@ def change_offsets(server: Server, group_id: str, changes: Sequence[OffsetChange
     """
     _check_count(changes)
     with _coordinator(server, group_id) as coordinator:
-        now = committed_offsets(coordinator, group_id)
+        now = _offsets_of(coordinator, group_id)
         for change in changes:
             found = now.get((change.topic, change.partition))
             if found != change.before:
@@ -150,6 +161,13 @@ def change_offsets(server: Server, group_id: str, changes: Sequence[OffsetChange
                 )
         deleted = [change for change in changes if change.after is None]
         committed = [change for change in changes if change.after is not None]
+        if is_share_group(coordinator, group_id):
+            for part in _parts(committed):
+                offsets = {(each.topic, each.partition): each.after for each in part if each.after is not None}
+                alter_share_offsets(coordinator, group_id, offsets)
+            if deleted:
+                delete_share_offsets(coordinator, group_id, dict.fromkeys(change.topic for change in deleted))
+            return
         for part in _parts(committed):
             _commit(coordinator, group_id, part)
         for part in _parts(deleted):
@@ -200,6 +218,13 @@ def delete_group(server: Server, group_id: str) -> None:
 def _coordinator(server: Server, group_id: str) -> Iterator[WireConnection]:
     with Cluster(server, CLIENT_ID, ANSWER_SECONDS) as cluster:
         yield cluster.coordinator(group_id)
+
+
+def _offsets_of(coordinator: WireConnection, group_id: str) -> Mapping[Partition, int | None]:
+    """The committed offsets of a group, or from where a share group reads; of the latter, None is not known yet."""
+    if is_share_group(coordinator, group_id):
+        return share_start_offsets(coordinator, group_id)
+    return committed_offsets(coordinator, group_id)
 
 
 def _by_partition(target: Target, partitions: Sequence[Partition], before: Mapping[Partition, int]) -> Target:

@@ -10,7 +10,7 @@ from _wire.messages.list_groups import ListGroupsRequest
 from coordinator.client.bootstrap import Server
 from coordinator.client.cluster import Cluster, FirstRecord, Partition
 from coordinator.client.committed_offsets import Committed, committed_of_groups
-from coordinator.client.group_members import DescribedMember, GroupMembers, group_members
+from coordinator.client.group_members import SHARE, DescribedMember, GroupMembers, group_members
 from coordinator.client.groups import raise_for_error
 from coordinator.client.open_transactions import OpenTransaction, open_transactions
 from coordinator.client.standing_offsets import Standing, find_standing
@@ -191,7 +191,11 @@ def group_lags(
         for start in range(0, len(listed) - left_out, GROUPS_AT_ONCE):
             part = listed[start : min(start + GROUPS_AT_ONCE, groups_max)]
             described = _described(broker, part)
-            yield DescribedGroups(described, add_lags(cluster, broker, described)[0], left_out)
+            of_share = [group for group in described if group.protocol_type == SHARE]
+            if of_share:
+                _add_share_lags(broker, of_share)
+            others = [group for group in described if group.protocol_type != SHARE]
+            yield DescribedGroups(described, add_lags(cluster, broker, others)[0], left_out)
             left_out = 0
 
 
@@ -224,6 +228,10 @@ def describe_group(server: Server, group_id: str) -> DescribedGroup:
             raise NoSuchGroup(f"there is no group {group_id} on {server}")
         raise_for_error(group.error_code, f"cannot describe group {group_id}")
         described = without_lags(group)
+        if group.protocol_type == SHARE:
+            errors = _add_share_lags(coordinator, [described])
+            raise_for_error(errors.get(group_id, 0), f"cannot describe the offsets of share group {group_id}")
+            return described
         committed = committed_of_groups(coordinator, [group_id])
         raise_for_error(committed.errors.get(group_id, 0), f"cannot fetch the committed offsets of group {group_id}")
         leaders = _add_lags(cluster, [described], committed)
@@ -235,6 +243,12 @@ def describe_group(server: Server, group_id: str) -> DescribedGroup:
         described.partitions.sort(key=_by_lag, reverse=True)
         described.hidden_topics.extend(sorted(cluster.hidden_topics))
     return described
+
+
+def _add_share_lags(coordinator: WireConnection, groups: Sequence[DescribedGroup]) -> dict[str, int]:
+    from coordinator.client.share_offsets import add_share_lags
+
+    return add_share_lags(coordinator, groups, with_unknown=True)
 
 
 def described_members(coordinator: WireConnection, group_id: str) -> list[DescribedMember]:

@@ -33,6 +33,7 @@ from _wire.messages.update_features import FeatureUpdateKey, UpdateFeaturesReque
 from _wire.records import build_batch
 from coordinator.security.acls.model import AclOperation, PatternType, PermissionType, ResourceType
 from coordinator.testing import Coordinator
+from tests.front.quota_client import QuotaClient
 from tests.waiting import wait_for as wait_for_seconds
 from tests.wire_client import WireClient
 
@@ -380,3 +381,14 @@ def test_what_was_accepted_does_not_come_again_after_a_restart(server, client):
     server.restart()
     with ShareClient(server.bootstrap, "b", topic_id) as other:
         assert acquired(first_fetch(other)) == [(0, 1, 2, 1)]
+
+
+def test_a_fetch_above_the_quota_is_answered_in_full_and_throttled(server, client):
+    first_fetch(client)
+    client.put("orders", bytes(20_000))
+    with QuotaClient(server.bootstrap) as admin:
+        admin.set("a", consumer_byte_rate=1000.0)
+        answer = client.fetch(max_wait_ms=5000)
+        assert acquired(answer) == [(0, 3, 3, 1)]
+        assert answer.throttle_time_ms > 0
+        admin.set("a", consumer_byte_rate=None)
