@@ -70,7 +70,7 @@ ALLOWED: Final[dict[str, frozenset[str] | None]] = {
         " coordinator.metrics coordinator.admin coordinator.timers"
         " coordinator.internal_topics coordinator.listen_address",
         "coordinator.cluster.brokers": "_wire coordinator.client.bootstrap coordinator.client.login"
-        " coordinator.client.security",
+        " coordinator.client.requests coordinator.client.security",
         "coordinator.cluster.log": "_wire coordinator.cluster.brokers coordinator.audit.schema coordinator.core.stored"
         " coordinator.core.stored_batch coordinator.log.config coordinator.runtime",
         "coordinator.cluster.nodes": "_wire coordinator.cluster.brokers",

@@ -11,9 +11,8 @@ from itertools import islice
 from types import GeneratorType
 from typing import Any, Final, Protocol
 
-from _wire.apis import APIS
 from _wire.errors import ErrorCode, MalformedMessage
-from _wire.headers import decode_response_header, encode_request
+from coordinator.client.requests import Sent, encoded
 from coordinator.cluster.rights.named_topics import TOPICS_BY_ID, Ids, give_names
 from coordinator.cluster.rights.probes import Permission, Probe, probes_for
 from coordinator.front.authorization_step import AuthorizationStep, KnowsHeartbeats, ReportsDenials
@@ -189,12 +188,11 @@ class RightsQuestions:
         self, probe: Probe, call: RequestContext, answered: Callable[[dict[Permission, bool] | None], None]
     ) -> None:
         self._correlation_id += 1
-        correlation_id, request = self._correlation_id, probe.request
+        frame, sent = encoded(self._correlation_id, call.client_id, probe.request, probe.version)
 
-        def read(frame: bytes | None) -> None:
-            answered(None if frame is None else _read(probe, frame))
+        def read(response: bytes | None) -> None:
+            answered(None if response is None else _read(probe, sent, response))
 
-        frame = encode_request(correlation_id, call.client_id, request, probe.version)
         self._upstream.ask(call, frame[LENGTH_BYTES:], read)
 
 
@@ -274,11 +272,9 @@ def _bounded(permissions: Iterable[Permission]) -> list[Permission]:
     return asked
 
 
-def _read(probe: Probe, frame: bytes) -> dict[Permission, bool]:
+def _read(probe: Probe, sent: Sent, frame: bytes) -> dict[Permission, bool]:
     """What the response to a probe says; nothing if it cannot be decoded."""
-    api_key = probe.request.API_KEY
     try:
-        _, body_start = decode_response_header(frame, api_key, probe.version)
-        return probe.read(APIS[api_key].response.decode(frame, probe.version, body_start))
+        return probe.read(sent.decoder(frame)())
     except MalformedMessage:
         return {}

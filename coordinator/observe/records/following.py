@@ -15,7 +15,8 @@ from _wire.messages.fetch import PartitionData
 from coordinator.client.bootstrap import Server
 from coordinator.client.cluster import EARLIEST, FETCH_VERSION_MAX, LATEST
 from coordinator.client.groups import ErrorAnswer, raise_for_error
-from coordinator.client.wire import ClientError, Sent, WireConnection
+from coordinator.client.requests import Sent
+from coordinator.client.wire import ClientError, WireConnection
 from coordinator.internal_topics import OFFSETS_TOPIC
 from coordinator.observe.errors import TRANSIENT, CannotObserve, OffsetsUnavailable
 from coordinator.observe.places import Place, Source

@@ -35,7 +35,7 @@ def described(
         return 0
 
     async def connection(broker_id: int, purpose: str) -> Any:
-        return SimpleNamespace(request=request, versions=versions)
+        return SimpleNamespace(request=request, requests=SimpleNamespace(supports=versions.__contains__))
 
     async def request(message: Any, version_max: int = 99) -> DescribeGroupsResponse | ConsumerGroupDescribeResponse:
         if isinstance(message, DescribeGroupsRequest):
