@@ -8,8 +8,8 @@ from coordinator.cluster.brokers.brokers import Brokers
 from coordinator.cluster.brokers.found import Finding, Found, NotFound, Unknown
 from coordinator.cluster.leads import PartitionLeads
 from coordinator.cluster.nodes.messages import NodeAddress
+from coordinator.cluster.nodes.peers import Peers
 from coordinator.cluster.ownership import GroupOwnership
-from coordinator.cluster.peers import Peers
 from coordinator.cluster.relay.directory import Address, CoordinatorNode, Owner
 
 

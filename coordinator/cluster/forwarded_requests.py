@@ -18,8 +18,8 @@ from _wire.messages.produce import ProduceRequest
 from coordinator.cluster.brokers.found import Finding, Found, NotFound, Unknown
 from coordinator.cluster.client_upstreams import ClientUpstreams
 from coordinator.cluster.handlers.own_node import own_response
+from coordinator.cluster.nodes.peers import OWNED_KEY_TYPE, peer_client_id
 from coordinator.cluster.ownership import GroupOwnership
-from coordinator.cluster.peers import OWNED_KEY_TYPE, peer_client_id
 from coordinator.cluster.relay.directory import Directory
 from coordinator.cluster.relay.request_heads import InvalidRequest
 from coordinator.cluster.relay.responses import (

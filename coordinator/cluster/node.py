@@ -8,6 +8,7 @@ from coordinator.audit.schema import CoordinatorPaused, CoordinatorStopped
 from coordinator.client.bootstrap import Bootstrap
 from coordinator.cluster.brokers.brokers import Broker, Brokers
 from coordinator.cluster.brokers.errors import BrokerError
+from coordinator.cluster.brokers.tasks import Tasks
 from coordinator.cluster.directory import NodeDirectory
 from coordinator.cluster.front import FrontParts, front_home, login_terms, make_broker_listeners
 from coordinator.cluster.groups.group_settings import ClusterGroupSettings
@@ -25,9 +26,9 @@ from coordinator.cluster.measured import MeasuredParts, measure_cluster_node
 from coordinator.cluster.nodes.lease import Lease
 from coordinator.cluster.nodes.membership import LEASE_MS, NodesGroupMember
 from coordinator.cluster.nodes.messages import NodeAddress
+from coordinator.cluster.nodes.peers import Peers, peer_client_id
 from coordinator.cluster.nodes.seals import Seals
 from coordinator.cluster.parts import ClusterHome, ClusterLinks, group_home, make_cluster_home
-from coordinator.cluster.peers import Peers, peer_client_id
 from coordinator.cluster.relay.broker_listeners import BrokerListeners, BrokerPortError
 from coordinator.cluster.relay.upstreams import Upstreams
 from coordinator.cluster.rights.rights import CachedRights
@@ -95,7 +96,7 @@ class ClusterNode:
         self._admin: AdminPort | None = None
         self._metrics: NodeMetrics | None = None
         self._append_times: TimeHistogram | None = None
-        self._renewing: asyncio.Task[None] | None = None
+        self._tasks = Tasks()
         self._is_started = False
         self._rights = CachedRights()
         self._listener = node_listener(config)
@@ -143,7 +144,7 @@ class ClusterNode:
 
     @property
     def bootstrap(self) -> str:
-        return f"{self.address.host}:{self.address.port}"
+        return self.address.address
 
     @property
     def admin(self) -> str | None:
@@ -272,7 +273,7 @@ class ClusterNode:
         )
         self.leads.on_lease_over(self.member.rejoin)
         self.member.start()
-        self._renewing = asyncio.get_running_loop().create_task(self._renew())
+        self._tasks.every(RENEWAL_CHECK_SECONDS, self._renew)
 
     def _serve_admin(self) -> None:
         if self._admin is None or self._metrics is None or self._append_times is None:
@@ -308,9 +309,7 @@ class ClusterNode:
         brokers.on_brokers(lambda _: listeners.keep_following(lambda: brokers.by_id))
 
     async def _renew(self) -> None:
-        while True:
-            await asyncio.sleep(RENEWAL_CHECK_SECONDS)
-            renew_epochs(self.groups.coordinator)
+        renew_epochs(self.groups.coordinator)
 
     def stood_still(self, seconds: float, pause_kind: str) -> None:
         """The event loop stood still until now: whom it did not hear meanwhile need not have been silent."""
@@ -342,8 +341,7 @@ class ClusterNode:
         logger.info("stopped")
 
     async def _close(self) -> None:
-        if self._renewing is not None:
-            self._renewing.cancel()
+        self._tasks.cancel()
         if self._admin is not None:
             await self._close_admin(self._admin)
         if self._is_started:

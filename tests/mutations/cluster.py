@@ -191,9 +191,9 @@ SENTINEL_MUTANTS: Final = (
     ),
     Mutant(
         "sentinels that could not join are not tried again",
-        "GroupOwnership._keep_open",
-        "await asyncio.sleep(SENTINELS_CHECKED_SECONDS)",
-        "return",
+        "GroupOwnership.loaded",
+        "self._tasks.every(SENTINELS_CHECKED_SECONDS, open_missing, starts_now=True)",
+        "self._tasks.start(open_missing())",
     ),
     Mutant(
         "a client of which nothing can be found out is denied",
@@ -297,7 +297,7 @@ HELD_MUTANTS: Final = (
     Mutant(
         "members at the cluster are told before the next node is left a note",
         "HeldGroups._report",
-        "if noted is not None or await self._leave_note(group_id, since):",
+        "if noted is not None or (yield from self._leave_note(group_id, since)):",
         "self._ownership.leave_note(group_id, held_record(group_id, since), lambda problem: None)\nif True:",
     ),
     Mutant(
@@ -310,12 +310,12 @@ HELD_MUTANTS: Final = (
         "the note goes with the event, which may not be stored yet",
         "HeldGroups._found",
         "self._told[group_id] = None",
-        "await self._leave_note(group_id, None)",
+        "yield from self._leave_note(group_id, None)",
     ),
     Mutant(
         "a group is looked at again while its note is being stored",
         "HeldGroups._leave_note",
-        "return await stored is None",
+        "return problem is None",
         "return True",
     ),
     Mutant(

@@ -11,6 +11,7 @@ import msgspec
 from _wire.errors import ErrorCode
 from coordinator.cluster.brokers.brokers import Brokers
 from coordinator.cluster.brokers.errors import BrokerError
+from coordinator.cluster.brokers.tasks import Tasks
 from coordinator.cluster.groups.topic_ids import TopicIds
 from coordinator.cluster.groups.topic_names import TopicNames
 from coordinator.logger import logger
@@ -67,7 +68,7 @@ class ClusterTopics:
         self._is_requested = asyncio.Event()
         self._asked: dict[int, Asked] = {}
         self._numbers = count()
-        self._task: asyncio.Task[None] | None = None
+        self._tasks = Tasks()
         self.topics_version = 0
         self._on_change: list[Callable[[], None]] = []
 
@@ -81,13 +82,12 @@ class ClusterTopics:
         return self.all.topics_version
 
     def start(self) -> None:
-        self._task = asyncio.get_running_loop().create_task(self._run())
+        self._tasks.start(self._run())
 
     def stop(self) -> None:
         self.ids.stop()
         self.all.stop()
-        if self._task is not None:
-            self._task.cancel()
+        self._tasks.cancel()
 
     def know(self, names: Iterable[str], answered: Callable[[bool], None], *, fresh: bool = False) -> None:
         """Have topics looked up that are not known; `answered` gets True when they are, or False after a while.
