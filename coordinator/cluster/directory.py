@@ -5,7 +5,7 @@ from functools import partial
 
 from _wire.errors import ErrorCode
 from coordinator.cluster.brokers.brokers import Brokers
-from coordinator.cluster.brokers.found import Finding, Found, NotFound, Unknown
+from coordinator.cluster.found import NOT_FOUND, Finding, Found, Unknown
 from coordinator.cluster.leads import PartitionLeads
 from coordinator.cluster.nodes.messages import NodeAddress
 from coordinator.cluster.nodes.peers import Peers
@@ -51,11 +51,11 @@ class NodeDirectory:
 
     def owner_of(self, group_id: str, answered: Callable[[Owner], None]) -> None:
         if group_id == self._nodes_group_id:
-            answered(None)
+            answered(NOT_FOUND)
             return
         leader = self._leads.leader_of(self._partition_of(group_id))
         if leader is None:
-            answered(ErrorCode.COORDINATOR_NOT_AVAILABLE)
+            answered(Unknown(ErrorCode.COORDINATOR_NOT_AVAILABLE))
             return
         found = partial(self._found, leader, answered)
         if leader == self._leads.node:
@@ -63,14 +63,8 @@ class NodeDirectory:
         else:
             self._peers.find(leader, group_id, found)
 
-    def _found(self, leader: NodeAddress, answered: Callable[[Owner], None], owned: Finding) -> None:
-        match owned:
-            case Found():
-                answered(self._as_coordinator(leader))
-            case NotFound():
-                answered(None)
-            case Unknown(error):
-                answered(error)
+    def _found(self, leader: NodeAddress, answered: Callable[[Owner], None], owned: Finding[None]) -> None:
+        answered(Found(self._as_coordinator(leader)) if isinstance(owned, Found) else owned)
 
     def owned_groups(self, answered: Callable[[frozenset[str] | None], None]) -> None:
         others = [node for node in self._leads.nodes if node != self._leads.node]

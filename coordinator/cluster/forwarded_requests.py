@@ -15,8 +15,8 @@ from _wire.messages.api_versions import ApiVersionsRequest
 from _wire.messages.fetch import FetchRequest
 from _wire.messages.find_coordinator import FindCoordinatorResponse
 from _wire.messages.produce import ProduceRequest
-from coordinator.cluster.brokers.found import Finding, Found, NotFound, Unknown
 from coordinator.cluster.client_upstreams import ClientUpstreams
+from coordinator.cluster.found import Finding, Found, NotFound, Unknown
 from coordinator.cluster.handlers.own_node import own_response
 from coordinator.cluster.nodes.peers import OWNED_KEY_TYPE, peer_client_id
 from coordinator.cluster.ownership import GroupOwnership
@@ -57,7 +57,7 @@ class PeerAnswers:
         """Answer whether this node owns a group."""
         header, _ = decode_request_header(frame)
 
-        def answered(owned: Finding) -> None:
+        def answered(owned: Finding[None]) -> None:
             match owned:
                 case Found():
                     error = ErrorCode.NONE

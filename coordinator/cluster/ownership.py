@@ -11,8 +11,8 @@ from functools import partial
 from typing import Any, Final, TypeAlias
 
 from _wire.errors import ErrorCode
-from coordinator.cluster.brokers.found import FOUND, NOT_FOUND, Finding, Unknown
 from coordinator.cluster.brokers.tasks import Tasks, ask_each, completed
+from coordinator.cluster.found import FOUND, NOT_FOUND, Finding, Unknown
 from coordinator.cluster.log.group_patterns import NAME_CHARACTERS_MAX, GroupPattern
 from coordinator.cluster.log.notes import Notes, owned_record
 from coordinator.cluster.log.store import ClusterStore
@@ -106,7 +106,7 @@ class GroupOwnership:
 
     # ---- finding out, and taking
 
-    def find(self, group_id: str, answered: Callable[[Finding], None]) -> None:
+    def find(self, group_id: str, answered: Callable[[Finding[None]], None]) -> None:
         """Whether the group is the nodes', or would be with its first member. Nothing is changed."""
         shard = self._coordinator.shard_of(group_id)
         if not shard.is_active:
@@ -118,7 +118,7 @@ class GroupOwnership:
         else:
             self._tasks.ask(lambda: completed(self._find(group_id)), answered)
 
-    def _find(self, group_id: str) -> Steps[Finding]:
+    def _find(self, group_id: str) -> Steps[Finding[None]]:
         if self._sentinels.get(group_id) is not None:
             return FOUND
         described = yield from self._sentinels.describe(group_id)

@@ -13,8 +13,8 @@ from coordinator.cluster.brokers.connecting import connect
 from coordinator.cluster.brokers.connection import BrokerConnection
 from coordinator.cluster.brokers.connections import Connections
 from coordinator.cluster.brokers.errors import BrokerError
-from coordinator.cluster.brokers.found import FOUND, NOT_FOUND, Finding, Unknown
 from coordinator.cluster.brokers.tasks import Tasks
+from coordinator.cluster.found import FOUND, NOT_FOUND, Finding, Unknown
 from coordinator.cluster.nodes.messages import NodeAddress
 from coordinator.logger import logger
 
@@ -26,7 +26,7 @@ FIND_COORDINATOR_VERSION: Final = 3
 LIST_GROUPS_VERSION_MAX: Final = 3
 TIMEOUT_SECONDS: Final = 5
 
-Answered: TypeAlias = Callable[[Finding], None]
+Answered: TypeAlias = Callable[[Finding[None]], None]
 Listed: TypeAlias = Callable[[list[str] | None], None]
 
 
@@ -57,7 +57,7 @@ class Peers:
         """Whether that node owns a group, or would."""
         self._tasks.ask(partial(self._find, node, group_id), answered)
 
-    async def _find(self, node: NodeAddress, group_id: str) -> Finding:
+    async def _find(self, node: NodeAddress, group_id: str) -> Finding[None]:
         request = FindCoordinatorRequest(key=group_id, key_type=OWNED_KEY_TYPE)
         try:
             connection = await self._connections.get(node.address, node.address)

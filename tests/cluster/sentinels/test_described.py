@@ -16,8 +16,8 @@ from _wire.messages.consumer_group_describe import (
 from _wire.messages.consumer_group_describe import DescribedGroup as ConsumerGroup
 from _wire.messages.describe_groups import DescribedGroup as Answer
 from _wire.messages.describe_groups import DescribedGroupMember, DescribeGroupsRequest, DescribeGroupsResponse
-from coordinator.cluster.brokers.found import FOUND, Unknown
 from coordinator.cluster.brokers.tasks import completed
+from coordinator.cluster.found import FOUND, Unknown
 from coordinator.cluster.ownership import GroupOwnership
 from coordinator.cluster.sentinels.described import DescribedGroup
 from coordinator.cluster.sentinels.membership import INSTANCE_ID
