@@ -158,7 +158,7 @@ LOG_MUTANTS: Final = (
 SENTINEL_MUTANTS: Final = (
     Mutant(
         "a join is answered before the sentinel is there",
-        "JoiningHandlers._owned",
+        "JoiningHandlers._own",
         "yield from awaited(partial(self._ownership.own, group_id))",
         'Sentinel(group_id, "", 0, 0, 0)',
     ),
@@ -212,9 +212,9 @@ CONSUMER_GROUP_MUTANTS: Final = (
     ),
     Mutant(
         "a heartbeat is decided by topics that are not known",
-        "JoiningHandlers._heartbeat_when_known",
-        "if not (yield from self._topics.know(needed)):",
-        "if False:",
+        "JoiningHandlers._prepare",
+        "are_known = yield from self._topics.know(needed)",
+        "are_known = True",
     ),
     Mutant(
         "a classic group is converted before the topics of its members are known",
@@ -225,7 +225,7 @@ CONSUMER_GROUP_MUTANTS: Final = (
     Mutant(
         "a heartbeat for a group of the cluster is decided by the core",
         "JoiningHandlers.consumer_heartbeat",
-        "if not joins and not is_owned and self._groups.shard_of(group_id).is_active:",
+        "if not joins and not self._ownership.is_owned(group_id) and self._groups.shard_of(group_id).is_active:",
         "if False:",
     ),
     Mutant(
