@@ -1,6 +1,7 @@
 """The brokers of a cluster: who they are, a connection to each, who leads which partition, who coordinates what."""
 
 from collections.abc import Callable, Collection, Coroutine, Iterable, Sequence
+from functools import partial
 from typing import Any, Final, TypeAlias
 
 import msgspec
@@ -10,6 +11,7 @@ from _wire.messages.find_coordinator import FindCoordinatorRequest
 from _wire.messages.list_groups import ListGroupsRequest
 from _wire.messages.metadata import MetadataRequest, MetadataRequestTopic, MetadataResponse
 from coordinator.client.bootstrap import Bootstrap
+from coordinator.cluster.brokers.backoff import first_of
 from coordinator.cluster.brokers.connecting import connect
 from coordinator.cluster.brokers.connection import BrokerConnection
 from coordinator.cluster.brokers.connections import Connections
@@ -96,18 +98,9 @@ class Brokers:
         for key, connection in self._connections.open():
             if isinstance(key, str) or key[1] == "":
                 return connection
-        problem = BrokerError("no broker is known")
-        for broker in [*self.by_id.values()]:
-            try:
-                return await self.connection(broker.broker_id)
-            except BrokerError as failure:
-                problem = failure
-        for server in self._bootstrap.servers():
-            try:
-                return await self._connections.get(server.address, server.address)
-            except BrokerError as failure:
-                problem = failure
-        raise problem
+        of_brokers = [partial(self.connection, broker_id) for broker_id in self.by_id]
+        addresses = [server.address for server in self._bootstrap.servers()]
+        return await first_of(of_brokers + [partial(self._connections.get, address, address) for address in addresses])
 
     # ---- what the cluster says of itself
 
@@ -130,16 +123,13 @@ class Brokers:
         Raises:
             BrokerError: no broker answers.
         """
-        problem = BrokerError("no broker is known")
-        for broker_id in list(self.by_id):
-            try:
-                connection = await self.connection(broker_id, ALL_TOPICS)
-                request = MetadataRequest(topics=None, allow_auto_topic_creation=False)
-                version = connection.latest_version(request, METADATA_VERSION_MAX)
-                return await connection.request_in(request, version, may_be_long=True)
-            except BrokerError as failure:
-                problem = failure
-        raise problem
+        return await first_of([partial(self._list_topics, broker_id) for broker_id in self.by_id])
+
+    async def _list_topics(self, broker_id: int) -> Any:
+        connection = await self.connection(broker_id, ALL_TOPICS)
+        request = MetadataRequest(topics=None, allow_auto_topic_creation=False)
+        version = connection.latest_version(request, METADATA_VERSION_MAX)
+        return await connection.request_in(request, version, may_be_long=True)
 
     async def names_of(self, topic_ids: Collection[bytes]) -> dict[bytes, str]:
         """The names of topics by their ids; an id that no topic has is left out.
