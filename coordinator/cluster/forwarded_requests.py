@@ -68,10 +68,10 @@ class PeerAnswers:
             response = FindCoordinatorResponse(error_code=error)
             connection.send_frame(encode_response(header.correlation_id, response, header.api_version))
 
-        is_known = not self._peer_token or compare_digest(
+        is_node = not self._peer_token or compare_digest(
             (header.client_id or "").encode(), peer_client_id(self._peer_token).encode()
         )
-        if (self._peers_log_in and connection.principal.name == ANONYMOUS.name) or not is_known:
+        if (self._peers_log_in and connection.principal.name == ANONYMOUS.name) or not is_node:
             connection.reject("asks as another node, and is not known as one")
         elif request.version >= 4 or not request.keys:
             connection.reject("a node asks for one group at a time")

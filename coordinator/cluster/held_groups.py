@@ -67,7 +67,7 @@ class HeldGroups:
         self._owner = owner
         self._nodes_group_id = nodes_group_id
         self._wall_ms = wall_ms
-        self._told: dict[str, int | None] = {}
+        self._reported: dict[str, int | None] = {}
         """Group → a digest of what this node has told of it; None: that nobody is in it at the cluster any more."""
         self._looking: set[str] = set()
         self._looked_at_last = ""
@@ -82,12 +82,12 @@ class HeldGroups:
     def loaded(self, shard: Shard[Any]) -> None:
         """Another node may have led the partition meanwhile, so what it shall tell of its groups is told again."""
         partition_of = self._coordinator.partition_of
-        for group_id in [reported_id for reported_id in self._told if partition_of(reported_id) == shard.partition]:
-            del self._told[group_id]
+        for group_id in [reported_id for reported_id in self._reported if partition_of(reported_id) == shard.partition]:
+            del self._reported[group_id]
 
     def asked_for(self, group_id: str) -> None:
         """A node was asked for a group that has members at the cluster: look at it, unless that is known."""
-        is_new = self._told.get(group_id) is None and group_id not in self._looking
+        is_new = self._reported.get(group_id) is None and group_id not in self._looking
         if is_new and len(self._looking) < LOOKED_AT_MAX:
             self._looking.add(group_id)
             self._tasks.start(completed(self._look(group_id)))
@@ -145,13 +145,13 @@ class HeldGroups:
         if found.has_members:
             yield from self._report(group_id, found, noted)
         elif noted is None:
-            self._told.pop(group_id, None)
-        elif group_id in self._told and self._told[group_id] is None:
+            self._reported.pop(group_id, None)
+        elif group_id in self._reported and self._reported[group_id] is None:
             # Not together with the event that says so: if that is lost with the node, the next one finds the note.
-            del self._told[group_id]
+            del self._reported[group_id]
             yield from self._leave_note(group_id, None)
         else:
-            self._told[group_id] = None
+            self._reported[group_id] = None
             logger.info("group has no members at the cluster any more", group=group_id)
             report_held(self._coordinator, self._event(group_id, found, noted))
 
@@ -159,15 +159,15 @@ class HeldGroups:
         since = noted or Since(since_ms=self._wall_ms())
         event = self._event(group_id, found, since)
         reported = _digest(found, event.is_owned)
-        if self._told.get(group_id) == reported:
+        if self._reported.get(group_id) == reported:
             return
-        self._told[group_id] = reported
+        self._reported[group_id] = reported
         _log(event)
         # The note comes first: who leads the partition next must know that the audit may say so.
         if noted is not None or (yield from self._leave_note(group_id, since)):
             report_held(self._coordinator, event)
         else:
-            self._told.pop(group_id, None)
+            self._reported.pop(group_id, None)
 
     def _leave_note(self, group_id: str, since: Since | None) -> Steps[bool]:
         """Returns whether it is stored."""

@@ -131,7 +131,7 @@ def _logs(
         audit,
         owner,
         transactional_id=f"{TRANSACTIONAL_ID_PREFIX}{index}",
-        audit_record=lambda taken: coordinator_record(taken, taken.time_ms),
+        audit_record=lambda leadership: coordinator_record(leadership, leadership.time_ms),
         may_lead=partial(links.leads.may_lead, index),
         fenced=partial(links.leads.fenced, index),
         now_ms=loop.now_ms,

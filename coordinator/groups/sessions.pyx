@@ -47,8 +47,8 @@ cdef inline uint64_t hash_bytes(uint64_t hash, const uint8_t *data, Py_ssize_t s
     return mix(hash ^ word)
 
 
-cdef inline bint same_bytes(bytes known, const uint8_t *data, Py_ssize_t size) noexcept:
-    return PyBytes_GET_SIZE(known) == size and memcmp(PyBytes_AS_STRING(known), data, size) == 0
+cdef inline bint same_bytes(bytes expected, const uint8_t *data, Py_ssize_t size) noexcept:
+    return PyBytes_GET_SIZE(expected) == size and memcmp(PyBytes_AS_STRING(expected), data, size) == 0
 
 
 @cython.final

@@ -95,7 +95,7 @@ LOG_MUTANTS: Final = (
     Mutant(
         "a takeover writes no fence to the audit",
         "ClusterStore._take_over",
-        "yield from self._audit.begin(identity, self._audit_record(self._taken(identity, at_ms)), at_ms)",
+        "yield from self._audit.begin(identity, self._audit_record(self._leadership(identity, at_ms)), at_ms)",
         "self._audit._writer = type(self._audit._writer)(identity)",
     ),
     Mutant(
@@ -125,7 +125,7 @@ LOG_MUTANTS: Final = (
     Mutant(
         "producers of other ids are not fenced in the audit",
         "ClusterStore._fence",
-        "yield from self._audit.fence(identity, self._audit_record(self._taken(self._identity, at_ms)), at_ms)",
+        "yield from self._audit.fence(identity, self._audit_record(self._leadership(self._identity, at_ms)), at_ms)",
         "pass",
     ),
     Mutant(
@@ -237,7 +237,7 @@ CONSUMER_GROUP_MUTANTS: Final = (
     Mutant(
         "heartbeats go on to be answered from memory when a topic is gone",
         "ClusterTopics._learn",
-        "if was_told:",
+        "if was_answered:",
         "if False:",
     ),
     Mutant(
@@ -282,8 +282,8 @@ RIGHTS_MUTANTS: Final = (
     Mutant(
         "only what is not known of a request is asked for",
         "RightsQuestions._unknown",
-        "return [] if is_known else needed",
-        "return [each for each in needed if (question_of(*each[:2]), each[2]) not in known]",
+        "return [] if is_cached else needed",
+        "return [each for each in needed if (question_of(*each[:2]), each[2]) not in cached]",
     ),
 )
 
@@ -291,7 +291,7 @@ HELD_MUTANTS: Final = (
     Mutant(
         "members at the cluster are told at each check",
         "HeldGroups._report",
-        "if self._told.get(group_id) == reported:",
+        "if self._reported.get(group_id) == reported:",
         "if False:",
     ),
     Mutant(
@@ -309,7 +309,7 @@ HELD_MUTANTS: Final = (
     Mutant(
         "the note goes with the event, which may not be stored yet",
         "HeldGroups._found",
-        "self._told[group_id] = None",
+        "self._reported[group_id] = None",
         "yield from self._leave_note(group_id, None)",
     ),
     Mutant(
@@ -339,7 +339,7 @@ HELD_MUTANTS: Final = (
     Mutant(
         "a node that leads a partition again does not tell again of members at the cluster",
         "HeldGroups.loaded",
-        "del self._told[group_id]",
+        "del self._reported[group_id]",
         "pass",
     ),
     Mutant(

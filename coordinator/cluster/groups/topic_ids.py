@@ -13,7 +13,7 @@ from coordinator.logger import logger
 
 IDS_AT_ONCE: Final = 200
 """Ids in one request to the cluster: what comes back is decoded in a few milliseconds."""
-KNOWN_MAX: Final = 20_000
+REMEMBERED_MAX: Final = 20_000
 """So many names are remembered. An id that no topic has is not, as a client can make any number of them."""
 IDS_MAX: Final = 10_000
 """Ids that one request may look up."""
@@ -37,7 +37,7 @@ class TopicIds:
 
     def __init__(self, brokers: Brokers) -> None:
         self._brokers = brokers
-        self._known: OrderedDict[bytes, str] = OrderedDict()
+        self._names: OrderedDict[bytes, str] = OrderedDict()
         self._lookups: deque[Lookup] = deque()
         self._waiting = 0
         """Ids of the lookups."""
@@ -49,12 +49,12 @@ class TopicIds:
 
     def find(self, ids: Collection[bytes], named: Named) -> None:
         """Find the names of topics; `named` may be called at once. It gets None also if these are too many ids."""
-        if len(ids) > IDS_MAX + KNOWN_MAX:
+        if len(ids) > IDS_MAX + REMEMBERED_MAX:
             named(None)
             return
-        names = {topic_id: self._known[topic_id] for topic_id in ids if topic_id in self._known}
+        names = {topic_id: self._names[topic_id] for topic_id in ids if topic_id in self._names}
         for topic_id in names:
-            self._known.move_to_end(topic_id)
+            self._names.move_to_end(topic_id)
         unknown = list({topic_id for topic_id in ids if topic_id not in names})
         if not unknown:
             named(names)
@@ -103,6 +103,6 @@ class TopicIds:
                 lookup.named(lookup.names)
 
     def _learn(self, found: Mapping[bytes, str]) -> None:
-        self._known.update(found)
-        while len(self._known) > KNOWN_MAX:
-            self._known.popitem(last=False)
+        self._names.update(found)
+        while len(self._names) > REMEMBERED_MAX:
+            self._names.popitem(last=False)

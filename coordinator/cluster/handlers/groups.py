@@ -48,7 +48,7 @@ EMPTY_GROUP: Final = "Empty"
 CLASSIC_GROUP: Final = "classic"
 NOT_ASKED: Final = -(1 << 31)
 """For authorized operations, if the request does not ask for them (KIP-430)."""
-NONE_KNOWN: Final = 0
+NO_OPERATIONS: Final = 0
 """The same, until the response is sent."""
 
 
@@ -122,7 +122,7 @@ class ClusterGroupHandlers:
             if is_missing and self._ownership.is_owned(group_id) and group_id not in self._groups_here(group_id):
                 described.error_code, described.error_message = ErrorCode.NONE, None
                 described.group_state = EMPTY_GROUP
-                described.authorized_operations = NONE_KNOWN if request.include_authorized_operations else NOT_ASKED
+                described.authorized_operations = NO_OPERATIONS if request.include_authorized_operations else NOT_ASKED
             if request.include_authorized_operations and described.error_code == ErrorCode.NONE:
                 yield from self._rights.find_out(_all_operations(group_id), context)
             responses.append(response)

@@ -77,8 +77,8 @@ async def prepare_topics(
     counts = await _partition_counts(brokers, [groups.name, audit.name])
     missing = [topic for topic in topics if topic.name not in counts]
     if missing:
-        known = next(iter(counts.values()), partition_count)
-        await _create(brokers, missing, known, replication_factor)
+        count = next(iter(counts.values()), partition_count)
+        await _create(brokers, missing, count, replication_factor)
         counts = await _wait_until_there(brokers, [groups.name, audit.name])
     if counts[groups.name] != counts[audit.name]:
         raise TopicError(

@@ -66,7 +66,7 @@ class OffsetsFollower:
             NoOffsetsTopic, MayNotReadOffsets, ClientError: as OffsetsTopic.
         """
         self._topic = OffsetsTopic(server) if topic is None else topic
-        self._wanted = None if groups is None else _Encoded(groups)
+        self._encoded_ids = None if groups is None else _Encoded(groups)
         self._table = table
         self._wait_ms = wait_ms
         self._sent: dict[str, tuple[WireConnection, Sent]] = {}
@@ -108,7 +108,7 @@ class OffsetsFollower:
         """
         self._scans = {
             partition: PartitionScan(
-                partition, GroupRecordScan(wanted=self._wanted, table=self._table), self._notes, start
+                partition, GroupRecordScan(group_ids=self._encoded_ids, table=self._table), self._notes, start
             )
             for partition, start in positions.items()
         }
@@ -159,14 +159,14 @@ class OffsetsFollower:
                     self._topic.wait_for_quota(answer)
                 for topic in answer.responses:
                     for partition in topic.partitions:
-                        problem = self._take(partition, found) or problem
+                        problem = self._add(partition, found) or problem
         except (CannotObserve, ErrorAnswer):
             raise
         except ClientError as lost:
             return found, str(lost)
         return found, problem
 
-    def _take(self, answer: PartitionData, found: list[tuple[int, PartitionData]]) -> str | None:
+    def _add(self, answer: PartitionData, found: list[tuple[int, PartitionData]]) -> str | None:
         """Sort an answer out: into what was found, the position to go on at, or a problem."""
         partition, error = answer.partition_index, answer.error_code
         if error == ErrorCode.NONE:
