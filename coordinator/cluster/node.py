@@ -244,9 +244,8 @@ class ClusterNode(ServingNode):
     def _serve_admin(self) -> None:
         if self._admin is None or self._append_times is None:
             return
-        parts = MeasuredParts(
-            loop=self.loop, links=self.links, groups=self.groups, home=self.home, denials=self.front.denials.counts
-        )
+        parts = MeasuredParts(loop=self.loop, links=self.links, groups=self.groups, home=self.home)
+        self._admin.metrics.register(self.front.denials.samples)
         measure_cluster_node(self._admin.metrics, parts, self._append_times)
         self._admin.serve(tuple, self.front.listeners.secure_admin())
 

@@ -1,7 +1,7 @@
 """One node: starts and stops its parts, in order."""
 
 import asyncio
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from time import monotonic
 from typing import TYPE_CHECKING, Any, Final
@@ -24,8 +24,7 @@ from coordinator.node.node_threads import NodeThreads
 from coordinator.node.storage import Storage, commit_metadata_in_threads, open_directories, open_storage
 
 if TYPE_CHECKING:
-    from coordinator.metrics.declarations import Metric
-    from coordinator.metrics.histogram import Samples
+    pass
 
 LOADED_BEFORE_LISTENING_SECONDS: Final = 0.5
 """How long clients cannot connect yet while groups are loaded; what takes longer goes on beside their requests."""
@@ -156,15 +155,10 @@ class Node(ServingNode):
                 self.storage,
                 self.groups,
                 data_plane=self.data_plane,
-                denials=self.front.denials.counts,
-                more=self._more_samples,
                 not_ready_because=self._not_ready_because,
             )
+            self._admin.metrics.register(self.front.denials.samples)
             self._admin.serve(partial(self._admin_routes, self), self.front.listeners.secure_admin())
-
-    def _more_samples(self) -> "Iterable[tuple[Metric, Samples]]":
-        """Values of metrics that only some nodes have."""
-        return ()
 
     def _not_ready_because(self) -> str:
         """What is wrong beside the partitions of groups; empty if nothing is."""
