@@ -13,7 +13,7 @@ from _wire.primitives cimport is_ascii, load_uint16, load_uint32, load_uint64, s
 
 cdef enum:
     OFFSET_COMMIT = 8
-    OFFSET_COMMIT_OLDEST = 1            # version 0 stored offsets in ZooKeeper
+    OLDEST_OF_OFFSETS = 1               # version 0 of both APIs was about offsets in ZooKeeper
     OFFSET_COMMIT_NEWEST = 10
     WITH_COMMIT_TIMESTAMP = 1           # in this version only
     WITH_RETENTION_TIME = 2             # up to WITH_RETENTION_TIME_NEWEST
@@ -24,6 +24,7 @@ cdef enum:
     FLEXIBLE_COMMIT = 8
     WITH_TOPIC_ID = 10
     UUID_BYTES = 16
+    CORRELATION_ID_AT = 4
     ANSWER_HEADER_BYTES_MAX = 16        # length, correlation id, tags, throttle time, number of topics
 
 
@@ -75,22 +76,28 @@ cdef inline bint take_count(const uint8_t **position, const uint8_t *end, bint c
     return count[0] >= 0
 
 
+cdef inline const uint8_t *body_of(
+    const uint8_t *frame, const uint8_t *end, int api_key, int newest, int16_t *api_version
+) noexcept:
+    """Where the body of a request about offsets begins, with its tags if it has some; NULL if it is of another API or
+    version, or its header may be anything unusual."""
+    cdef const uint8_t *p = frame + HEADER_BYTES_MIN
+    cdef Span client_id
+    if end < p or load_uint16(frame) != api_key:
+        return NULL
+    api_version[0] = <int16_t>load_uint16(frame + 2)
+    if api_version[0] < OLDEST_OF_OFFSETS or api_version[0] > newest or not take_span(&p, end, False, &client_id):
+        return NULL
+    return NULL if client_id.size > 0 and not is_ascii(client_id.data, client_id.size) else p
+
+
 cdef inline bint read_commit(const uint8_t *frame, Py_ssize_t frame_bytes, CommitFields *fields) noexcept:
     """Read the fields before the topics of a frame (without its length field); false if it may be anything unusual."""
-    cdef const uint8_t *p = frame + HEADER_BYTES_MIN
     cdef const uint8_t *end = frame + frame_bytes
-    cdef Span client_id
-    if frame_bytes < HEADER_BYTES_MIN or load_uint16(frame) != OFFSET_COMMIT:
+    cdef const uint8_t *p = body_of(frame, end, OFFSET_COMMIT, OFFSET_COMMIT_NEWEST, &fields.api_version)
+    if p == NULL:
         return False
-    fields.api_version = <int16_t>load_uint16(frame + 2)
-    if fields.api_version < OFFSET_COMMIT_OLDEST or fields.api_version > OFFSET_COMMIT_NEWEST:
-        return False
-    fields.is_flexible = fields.api_version >= FLEXIBLE_COMMIT
-    fields.correlation_id = frame + 4
-    if not take_span(&p, end, False, &client_id):
-        return False
-    if client_id.size > 0 and not is_ascii(client_id.data, client_id.size):
-        return False
+    fields.correlation_id, fields.is_flexible = frame + CORRELATION_ID_AT, fields.api_version >= FLEXIBLE_COMMIT
     if fields.is_flexible and not no_tags(&p, end):
         return False
     if not take_span(&p, end, fields.is_flexible, &fields.group_id) or fields.group_id.size < 0 or end - p < 4:

@@ -8,13 +8,12 @@ version.
 from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memcpy, memset
 
-from _wire.commit_frames cimport count_bytes, put_count, take_count
-from _wire.heartbeat_frames cimport HEADER_BYTES_MIN, Span, no_tags, take_span
-from _wire.primitives cimport is_ascii, load_uint16, load_uint32, store_uint16, store_uint32, store_uint64
+from _wire.commit_frames cimport CORRELATION_ID_AT, body_of, count_bytes, put_count, take_count
+from _wire.heartbeat_frames cimport Span, no_tags, take_span
+from _wire.primitives cimport is_ascii, load_uint32, store_uint16, store_uint32, store_uint64
 
 cdef enum:
     OFFSET_FETCH = 9
-    OFFSET_FETCH_OLDEST = 1             # version 0 read offsets from ZooKeeper
     OFFSET_FETCH_NEWEST = 10
     FETCH_WITH_ERROR = 2
     FETCH_WITH_THROTTLE_TIME = 3
@@ -48,20 +47,11 @@ cdef struct FetchedTopic:
 
 cdef inline bint read_offset_fetch(const uint8_t *frame, Py_ssize_t frame_bytes, FetchFields *fields) noexcept:
     """Read the fields before the topics of a frame (without its length field); false if it may be anything unusual."""
-    cdef const uint8_t *p = frame + HEADER_BYTES_MIN
     cdef const uint8_t *end = frame + frame_bytes
-    cdef Span client_id
-    if frame_bytes < HEADER_BYTES_MIN or load_uint16(frame) != OFFSET_FETCH:
+    cdef const uint8_t *p = body_of(frame, end, OFFSET_FETCH, OFFSET_FETCH_NEWEST, &fields.api_version)
+    if p == NULL:
         return False
-    fields.api_version = <int16_t>load_uint16(frame + 2)
-    if fields.api_version < OFFSET_FETCH_OLDEST or fields.api_version > OFFSET_FETCH_NEWEST:
-        return False
-    fields.is_flexible = fields.api_version >= FLEXIBLE_FETCH
-    fields.correlation_id = frame + 4
-    if not take_span(&p, end, False, &client_id):
-        return False
-    if client_id.size > 0 and not is_ascii(client_id.data, client_id.size):
-        return False
+    fields.correlation_id, fields.is_flexible = frame + CORRELATION_ID_AT, fields.api_version >= FLEXIBLE_FETCH
     if fields.is_flexible and not no_tags(&p, end):
         return False
     if fields.api_version >= WITH_GROUPS:

@@ -136,9 +136,11 @@ class ClusterNode(ServingNode):
             if isinstance(problem, BrokerError | TopicError):
                 raise ConfigError(f"{keys.CLUSTER_BOOTSTRAP_SERVERS.name}: {problem}") from None
             raise
+        self._warn_about_security()
         if not self._seals.are_checked:
             logger.warning("security", problem=UNCHECKED)
-        self._log_serving(cluster=self._config[keys.CLUSTER_BOOTSTRAP_SERVERS], node=self._owner.node_id)
+        cluster = self._config[keys.CLUSTER_BOOTSTRAP_SERVERS]
+        logger.info("serving", bootstrap=self.bootstrap, cluster=cluster, node=self._owner.node_id)
 
     async def _start(self) -> None:
         self._bind_admin()

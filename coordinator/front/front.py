@@ -93,19 +93,10 @@ def make_front(
     for due in (limits.due, rejections.due, denials.due, throttling.due):
         scheduler.on_due(due)
     if home.passes_on is None:
-        sessions.commits = _steady_commits(config, loop, groups, chain)
-        sessions.fetches = SteadyFetches(sessions, sessions.commits, groups.coordinator)
+        _answer_steady_requests(config, loop, groups, chain)
     if home.answers_version is not None:
         sessions.answers = RepeatedAnswers(sessions, home.answers_version)
-    dispatcher = RequestDispatcher(
-        path,
-        peers,
-        pending=groups.pending,
-        environment=groups.environment,
-        slices=loop.slices,
-        fire_due=home.fire_due,
-        passes_on=home.passes_on,
-    )
+    dispatcher = _dispatcher(path, peers, loop, groups, home)
     listeners = Listeners(
         config,
         home.served,
@@ -123,9 +114,25 @@ def make_front(
     return Front(path=path, peers=peers, dispatcher=dispatcher, denials=denials, listeners=listeners)
 
 
-def _steady_commits(config: Config, loop: NodeLoop, groups: GroupParts, chain: RequestChain) -> SteadyCommits:
-    return SteadyCommits(
-        groups.sessions,
+def _dispatcher(
+    path: RequestPath, peers: PeerWatch, loop: NodeLoop, groups: GroupParts, home: FrontHome
+) -> RequestDispatcher:
+    return RequestDispatcher(
+        path,
+        peers,
+        pending=groups.pending,
+        environment=groups.environment,
+        slices=loop.slices,
+        fire_due=home.fire_due,
+        passes_on=home.passes_on,
+    )
+
+
+def _answer_steady_requests(config: Config, loop: NodeLoop, groups: GroupParts, chain: RequestChain) -> None:
+    """Have commits and fetches of live sessions answered without message objects (decisions/053)."""
+    sessions = groups.sessions
+    sessions.commits = SteadyCommits(
+        sessions,
         groups.environment,
         groups.coordinator,
         UnsteadyCommits(chain, groups.pending, groups.environment).operation,
@@ -133,6 +140,7 @@ def _steady_commits(config: Config, loop: NodeLoop, groups: GroupParts, chain: R
         None if groups.drain_meter is not None else loop.scheduler,
         loop.now_ms,
     )
+    sessions.fetches = SteadyFetches(sessions, sessions.commits, groups.coordinator)
 
 
 def _denial_log(config: Config, loop: NodeLoop, groups: GroupParts, home: FrontHome) -> DenialLog:

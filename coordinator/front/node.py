@@ -66,10 +66,9 @@ class ServingNode:
         if self._config[ADMIN_LISTENER]:
             self._admin = bind_admin(self._config, self._log_lines_dropped, self._inherited)
 
-    def _log_serving(self, **places: object) -> None:
+    def _warn_about_security(self) -> None:
         for warning in security_warnings(self._config, self.front.listeners.listeners):
             logger.warning("security", problem=warning)
-        logger.info("serving", bootstrap=self.bootstrap, **places)
 
     def stood_still(self, seconds: float, pause_kind: str) -> None:
         """The event loop stood still until now: whom it did not hear meanwhile need not have been silent."""

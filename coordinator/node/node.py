@@ -94,7 +94,8 @@ class Node(ServingNode):
         if checks_are_armed():
             logger.warning("coordinator checks are enabled; the server is slow", switch=SWITCH)
         admin = {} if self.admin is None else {"admin": self.admin}
-        self._log_serving(**admin, data=",".join(map(str, directories.paths)))
+        self._warn_about_security()
+        logger.info("serving", bootstrap=self.bootstrap, **admin, data=",".join(map(str, directories.paths)))
 
     def _make_parts(self) -> None:
         config, loop, storage = self._config, self.loop, self.storage

@@ -213,13 +213,13 @@ CONSUMER_GROUP_MUTANTS: Final = (
     Mutant(
         "a heartbeat is decided by topics that are not known",
         "JoiningHandlers._prepare",
-        "are_known = yield from self._topics.know(needed)",
-        "are_known = True",
+        "has_topics = yield from self._topics.know(needed)",
+        "has_topics = True",
     ),
     Mutant(
         "a classic group is converted before the topics of its members are known",
         "GroupTopics.know",
-        "are_known &= yield from awaited(partial(self._topics.know, self._converted(needed)))",
+        "has_topics &= yield from awaited(partial(self._topics.know, self._converted(needed)))",
         "pass",
     ),
     Mutant(

@@ -77,11 +77,11 @@ class GroupTopics:
 
     def know(self, needed: Needed) -> Steps[bool]:
         """Have it all known; False: the cluster has not answered in time."""
-        are_known: bool = yield from awaited(partial(self._topics.know, needed.named, fresh=needed.joins))
-        are_known &= yield from awaited(partial(self._topics.know, self._converted(needed)))
+        has_topics: bool = yield from awaited(partial(self._topics.know, needed.named, fresh=needed.joins))
+        has_topics &= yield from awaited(partial(self._topics.know, self._converted(needed)))
         if not self._are_listed(needed):
-            are_known &= yield from awaited(partial(self._topics.all.know, fresh=bool(needed.pattern)))
-        return are_known
+            has_topics &= yield from awaited(partial(self._topics.all.know, fresh=bool(needed.pattern)))
+        return has_topics
 
     def uses_pattern(self, needed: Needed) -> bool:
         """Whether a member of the group subscribes by a regular expression, or does with this request."""

@@ -102,8 +102,8 @@ class JoiningHandlers:
         if needed.converts and not self._settings.are_fresh(group_id):
             yield from awaited(partial(self._settings.know, group_id))
         # groups/group_topics.py: the topics. The leader of a classic group computes the assignment, and does not wait.
-        are_known = yield from self._topics.know(needed)
-        if not are_known and (api is CONSUMER_HEARTBEAT or self._topics.are_computed_with(group_id)):
+        has_topics = yield from self._topics.know(needed)
+        if not has_topics and (api is CONSUMER_HEARTBEAT or self._topics.are_computed_with(group_id)):
             return self._rejected(request, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, context)
         # front/handlers/groups.py: into the queue of the group's shard, where the core decides.
         response = self._enqueue(api, request, context)

@@ -172,8 +172,8 @@ def _kept_place_ms(removal: Removal, back: Back, context: Context) -> int | None
     limit_ms = removal.rebalance_timeout_ms if context.generation.protocol.joins_again else None
     since_ms = min(removal.last_heard_ms, context.generation.disturbed_ms)
     above_ms = back.back_ms - removal.last_heard_ms
-    is_known = above_ms > (removal.session_timeout_ms or 0) and (limit_ms is None or back.back_ms - since_ms < limit_ms)
-    return above_ms if is_known else None
+    is_sure = above_ms > (removal.session_timeout_ms or 0) and (limit_ms is None or back.back_ms - since_ms < limit_ms)
+    return above_ms if is_sure else None
 
 
 def _was_refused(removal: Removal, back: Back, context: Context) -> bool:

@@ -50,9 +50,9 @@ def _too_many(
     No topics: all members subscribe alike, or not all is known by name, so all partitions of the group are counted.
     """
     assert latest.partitions is not None
-    subscriptions = {member_id: tuple(sorted(known.subscribed_topics)) for member_id, known in history.members.items()}
-    is_known = all(subscriptions.values()) and not any(member.unnamed_partitions for member in latest.members.values())
-    if not is_known or len(set(subscriptions.values())) == 1:
+    subscriptions = {member_id: tuple(sorted(seen.subscribed_topics)) for member_id, seen in history.members.items()}
+    is_whole = all(subscriptions.values()) and not any(member.unnamed_partitions for member in latest.members.values())
+    if not is_whole or len(set(subscriptions.values())) == 1:
         if len(latest.members) > latest.partitions:
             yield (), idle, latest.partitions
         return

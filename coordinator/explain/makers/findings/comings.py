@@ -154,7 +154,7 @@ def pauses_too_long(facts: Facts, now_ms: int) -> Iterator[PausesTooLong]:
         ]
         if len(pauses) < SILENCES:
             continue
-        is_known = all(facts.came_again(pause.removal) for pause in pauses)
+        all_came_again = all(facts.came_again(pause.removal) for pause in pauses)
         seqs = [pause.removal.seq for pause in pauses]
         yield PausesTooLong(
             kind=Kind.SHORT_SESSION_TIMEOUT,
@@ -173,5 +173,5 @@ def pauses_too_long(facts: Facts, now_ms: int) -> Iterator[PausesTooLong]:
             ),
             timeout_ms=min(pause.removal.session_timeout_ms or 0 for pause in pauses),
             is_epoch=facts.history.group_type == CONSUMER,
-            evidence=derived(*seqs) if is_known else unknown(*seqs),
+            evidence=derived(*seqs) if all_came_again else unknown(*seqs),
         )
