@@ -31,6 +31,7 @@ CLEANING: Final = {
     "transaction.state.log.num.partitions": "2",
     "auto.create.topics.enable": "false",
     "group.consumer.assignment.interval.ms": "0",
+    "group.consumer.session.timeout.ms": "60000",
     "group.share.assignment.interval.ms": "0",
     "group.share.session.timeout.ms": "60000",
     "share.coordinator.state.topic.num.partitions": "3",
@@ -77,8 +78,8 @@ def main() -> int:
 def _to_kafka(folder: Path, seed: int, *, is_killed: bool) -> tuple[str, list[str]]:
     with RunningServer(folder, CLEANING, log_dirs=LOG_DIRS) as server:
         fill(server.bootstrap, seed)
-        before, groups = look(server.bootstrap), fill_groups(server.bootstrap)
         shared = fill_share_group(server.bootstrap)
+        before, groups = look(server.bootstrap), fill_groups(server.bootstrap)
         if is_killed:
             server.kill()
             server.start()  # what the tool reads has been recovered
@@ -103,8 +104,8 @@ def _to_us(folder: Path, seed: int, *, is_killed: bool) -> tuple[str, list[str]]
     settings = CLEANING | {"log.dirs": ",".join(map(str, roots))}
     with RunningKafka(folder, settings, {}) as kafka:
         fill(kafka.bootstrap, seed)
-        groups = fill_groups(kafka.bootstrap)
         shared = fill_share_group(kafka.bootstrap)
+        groups = fill_groups(kafka.bootstrap)
         kafka.stop()
         # What it serves until it is killed is not compacted further.
         _add_settings(folder, NO_CLEANING)
