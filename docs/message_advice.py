@@ -35,6 +35,14 @@ ADVICE: Final = {
     # Defects.
     "unhandled exception in a request to the admin port": DEFECT,
     "unhandled exception in a delayed fetch": DEFECT,
+    "unhandled exception while a share partition is loaded": DEFECT + " The fetch gets UNKNOWN_SERVER_ERROR.",
+    "unhandled exception while a share partition is stored": DEFECT + " What was acknowledged is undone.",
+    "unhandled exception while records of a share session are released": DEFECT
+    + " They are available when their locks "
+    "end.",
+    "unhandled exception while share fetches are woken": DEFECT + " They are answered at their `max_wait_ms`.",
+    "the stored state of a share partition is invalid": "A record of `__share_group_state` that no version of this "
+    "server or of Kafka writes. Reset the offsets of the share group: that begins a new state.",
     "unhandled exception in the log cleaner; continuing with the next check": DEFECT,
     "unhandled exception in the relay": DEFECT + " The connection of the client is closed.",
     "unhandled exception while reading the audit topic": DEFECT,

@@ -21,6 +21,7 @@ from coordinator.client.groups import coordinator_of  # noqa: E402
 from coordinator.client.wire import ClientError, WireConnection  # noqa: E402
 from coordinator.config.authorizer_keys import STANDARD_AUTHORIZER  # noqa: E402
 from coordinator.pipeline.java import require_java  # noqa: E402
+from interop.share_tools import share_group_commands  # noqa: E402
 from tests.certificates import tls_settings  # noqa: E402
 from tests.differential.kafka import VERSION, free_port, kafka_jars  # noqa: E402
 from tests.servers import QUICK_GROUPS, RunningServer  # noqa: E402
@@ -242,6 +243,7 @@ def commands(scratch: Path) -> list[Tool]:
         Tool("kafka-consumer-groups", GROUPS, f"{by} --delete-offsets --group perf", "Successful"),
         Tool("kafka-consumer-groups", GROUPS, f"{at} --delete --group perf", "was successful"),
         Tool("kafka-groups", f"{TOOLS}.GroupsCommand", f"{at} --list", r"verifiable\s+Classic\s+consumer"),
+        *(Tool(*each) for each in share_group_commands(SERVER)),
         *consumer_group_commands(),
         Tool("kafka-transactions", transactions, f"{at} list", r"perf\s+1\s+\d+\s+\w+"),
         Tool("kafka-transactions", transactions, f"{at} describe --transactional-id perf", "perf"),

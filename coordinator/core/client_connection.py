@@ -1,6 +1,7 @@
 """A connection of a client, as far as groups remember it."""
 
 from collections import deque
+from collections.abc import Callable
 from typing import Final, NamedTuple
 
 import msgspec
@@ -42,7 +43,16 @@ class ClientConnection:
     Times are those of deadlines, in milliseconds.
     """
 
-    __slots__ = ("closed_ms", "denials", "is_open", "members", "muted_from_ms", "muted_until_ms", "rejection")
+    __slots__ = (
+        "closed_ms",
+        "denials",
+        "is_open",
+        "members",
+        "muted_from_ms",
+        "muted_until_ms",
+        "rejection",
+        "when_closed",
+    )
 
     def __init__(self) -> None:
         self.is_open = True
@@ -53,11 +63,15 @@ class ClientConnection:
         self.rejection: Rejection | None = None
         self.members: dict[tuple[str, str], None] = {}
         """Group and member id of those that came by it, oldest first."""
+        self.when_closed: Callable[[], None] | None = None
+        """Called when it is closed; None: nobody but its members needs to know (share sessions end with it)."""
         self.muted_from_ms = self.muted_until_ms = 0
         """The last throttle time, in which nothing was read from it; 0: there was none."""
 
     def close(self, closed_ms: int | None) -> None:
         self.is_open, self.closed_ms = False, closed_ms
+        if self.when_closed is not None:
+            self.when_closed()
 
     def carry(self, group_id: str, member_id: str) -> None:
         """A member came by it: when it closes, its next heartbeat comes by another one."""

@@ -15,6 +15,7 @@ import msgspec
 from _wire.headers import encode_response
 from _wire.messages.fetch import FetchRequest, FetchResponse
 from _wire.messages.produce import ProduceRequest
+from _wire.messages.share_fetch import ShareFetchRequest
 from coordinator.config.settings import Config
 from coordinator.front.connection import Connection
 from coordinator.front.dispatch import Handler, Route
@@ -26,6 +27,9 @@ from coordinator.runtime.pauses import Pause
 from coordinator.runtime.slices import Steps
 
 EXPIRY_CHECK_INTERVAL_MS: Final = 600_000
+FETCHES: Final = (FetchRequest, ShareFetchRequest)
+"""Requests that `consumer_byte_rate` limits. A ShareFetch that is throttled is answered in full, unlike on Kafka: its
+records are acquired already, and an empty answer would hold them until their locks end."""
 PERCENT_PER_NS: Final = 100 / 1_000_000_000
 """A second of handler time in a second is 100 percent."""
 
@@ -187,7 +191,7 @@ class Charge:
 
     def handle(self, handler: Handler, request: Any, call: RequestContext) -> Any:
         """Call the handler, and measure its time, also that of its steps."""
-        if isinstance(request, FetchRequest):
+        if isinstance(request, FETCHES):
             self._bound(request)
         self._running_ns = self._running_ns or perf_counter_ns()
         try:
@@ -196,7 +200,7 @@ class Charge:
             self._pause()
         return self.measured(response) if type(response) is GeneratorType else response
 
-    def _bound(self, request: FetchRequest) -> None:
+    def _bound(self, request: FetchRequest | ShareFetchRequest) -> None:
         """Fetch no more than can be sent without being throttled for certain: it could never be sent at all."""
         bytes_max = self._usage.consumer.value_max(self._client)
         if bytes_max is not None:
@@ -272,6 +276,6 @@ class Charge:
         client, request = self._client, self._call.request
         if isinstance(request, ProduceRequest):
             return self._usage.producer.record(client, self._frame_bytes, now_ms)
-        if isinstance(request, FetchRequest):
+        if isinstance(request, FETCHES):
             return self._usage.consumer.record(client, response_bytes, now_ms)
         return 0

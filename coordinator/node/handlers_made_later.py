@@ -160,6 +160,24 @@ def _transactional_writes(parts: HandlerParts, node: NodeContext) -> Handlers:
     return TransactionalWriteHandlers(node)
 
 
+def _share(parts: HandlerParts, node: NodeContext) -> Handlers:
+    from coordinator.node.handlers.share import ShareHandlers
+    from coordinator.node.share_plane import SharePlane
+
+    assert parts.data_plane is not None
+    plane = SharePlane(
+        parts.config, parts.loop, parts.storage, parts.data_plane.fetch_service, parts.data_plane.share_states
+    )
+    parts.loop.scheduler.on_due(plane.due)
+    return ShareHandlers(
+        plane,
+        image=parts.storage.image,
+        authorizer=parts.storage.authorizer,
+        node_id=parts.config[NODE_ID],
+        now_ms=parts.loop.now_ms,
+    )
+
+
 LATER: Final[tuple[tuple[Mapping[str, Versions], Callable[[HandlerParts], Handlers]], ...]] = (
     ({"CreateTopics": (0, 7), "CreatePartitions": (0, 3), "DeleteTopics": (0, 6)}, _topics),
     ({"DescribeTopicPartitions": (0, 0)}, _topic_partitions),
@@ -209,6 +227,7 @@ LATER_WITH_DATA_PLANE: Final[
     tuple[tuple[Mapping[str, Versions], Callable[[HandlerParts, NodeContext], Handlers]], ...]
 ] = (
     ({"DeleteRecords": (0, 2)}, _delete_records),
+    ({"ShareFetch": (1, 2), "ShareAcknowledge": (1, 2)}, _share),
     (
         {
             "InitProducerId": (0, 5),

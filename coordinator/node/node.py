@@ -142,7 +142,7 @@ class Node:
         self.shares = make_share_parts(config, loop, storage)
         self.groups = make_groups(config, loop, storage, self.shares.states, self._metrics)
         if self._has_data_plane:
-            self.data_plane = make_data_plane(config, loop, self.threads, storage, self.groups)
+            self.data_plane = make_data_plane(config, loop, self.threads, storage, self.groups, self.shares.states)
         else:
             self.data_plane = None
         self._schedule()

@@ -192,6 +192,9 @@ REQUIREMENTS: Final[Mapping[str, tuple[Requirement, ...]]] = {
         Requirement(AclOperation.CLUSTER_ACTION, ResourceType.CLUSTER, _cluster_of_replica),
         on_each_topic(AclOperation.READ, _topics_of_consumer),
     ),
+    # Their topics are looked at by the handler: a session has topics that its requests do not name.
+    "ShareFetch": READ_GROUP,
+    "ShareAcknowledge": READ_GROUP,
     "ListOffsets": (on_each_topic(AclOperation.DESCRIBE, topics("topics")),),
     "OffsetForLeaderEpoch": (
         on_each_topic(
@@ -311,16 +314,11 @@ REQUIREMENTS: Final[Mapping[str, tuple[Requirement, ...]]] = {
         on_each_topic(AclOperation.READ, topics("topics", name="topic_name")),
     ),
     # The states of share partitions, which Kafka's brokers ask each other for.
-    **dict.fromkeys(
-        (
-            "InitializeShareGroupState",
-            "ReadShareGroupState",
-            "WriteShareGroupState",
-            "DeleteShareGroupState",
-            "ReadShareGroupStateSummary",
-        ),
-        on_cluster(AclOperation.CLUSTER_ACTION),
-    ),
+    "InitializeShareGroupState": on_cluster(AclOperation.CLUSTER_ACTION),
+    "ReadShareGroupState": on_cluster(AclOperation.CLUSTER_ACTION),
+    "WriteShareGroupState": on_cluster(AclOperation.CLUSTER_ACTION),
+    "DeleteShareGroupState": on_cluster(AclOperation.CLUSTER_ACTION),
+    "ReadShareGroupStateSummary": on_cluster(AclOperation.CLUSTER_ACTION),
     "ListTransactions": (on_found(AclOperation.DESCRIBE, ResourceType.TRANSACTIONAL_ID),),
     **GROUP_REQUIREMENTS,
 }

@@ -21,6 +21,22 @@ CONSUMER: Final = {
     "group.consumer.heartbeat.interval.ms": "500",
     "group.consumer.assignment.interval.ms": "0",
 }
+SHARE: Final = CONSUMER | {
+    "group.share.min.session.timeout.ms": "500",
+    "group.share.min.heartbeat.interval.ms": "100",
+    "group.share.heartbeat.interval.ms": "500",
+    "group.share.assignment.interval.ms": "0",
+    "group.share.min.record.lock.duration.ms": "1000",
+}
+SHARE_STRICT: Final = SHARE | {
+    "group.share.assignment.interval.ms": "1000",
+    "group.share.session.timeout.ms": "4000",
+    "group.share.max.size": "2",
+    "group.share.record.lock.duration.ms": "2000",
+    "group.share.delivery.count.limit": "2",
+    "group.share.partition.max.record.locks": "100",
+    "share.coordinator.snapshot.update.records.per.snapshot": "3",
+}
 PROFILES: Final = {
     "default": {},
     "max-size": {"group.max.size": "2"},
@@ -39,6 +55,9 @@ PROFILES: Final = {
         "group.consumer.assignors": "range,uniform",
         "group.consumer.migration.policy": "upgrade",
     },
+    "share": SHARE,
+    "share-strict": SHARE_STRICT,
+    "share-sessions": SHARE_STRICT | {"group.share.max.share.sessions": "2"},
 }
 
 
@@ -56,10 +75,10 @@ def outcomes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str
             text=True,
             check=False,
         )
-        yield by_scenario(run.stdout)
+        yield _by_scenario(run.stdout)
 
 
-def by_scenario(output: str) -> dict[str, str]:
+def _by_scenario(output: str) -> dict[str, str]:
     said: dict[str, str] = {}
     name = ""
     for line in output.splitlines():

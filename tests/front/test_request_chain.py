@@ -117,6 +117,9 @@ NEEDED: Final = {
     "ListConfigResources": "CLUSTER DESCRIBE_CONFIGS",
     "DescribeTopicPartitions": "each TOPIC DESCRIBE; found TOPIC DESCRIBE",
     "ShareGroupHeartbeat": "GROUP READ; TOPIC DESCRIBE",
+    # Also TOPIC READ, of the topics of the share session, which its requests do not name: their handler asks.
+    "ShareFetch": "GROUP READ",
+    "ShareAcknowledge": "GROUP READ",
     "ShareGroupDescribe": "each GROUP DESCRIBE; found TOPIC DESCRIBE",
     "InitializeShareGroupState": "CLUSTER CLUSTER_ACTION",
     "ReadShareGroupState": "CLUSTER CLUSTER_ACTION",

@@ -19,13 +19,15 @@ from coordinator.config.consumer_group_keys import (
 )
 from coordinator.config.share_group_keys import (
     GROUP_SHARE_ASSIGNMENT_INTERVAL_MS,
+    GROUP_SHARE_DELIVERY_COUNT_LIMIT,
     GROUP_SHARE_HEARTBEAT_INTERVAL_MS,
+    GROUP_SHARE_PARTITION_MAX_RECORD_LOCKS,
+    GROUP_SHARE_RECORD_LOCK_DURATION_MS,
     GROUP_SHARE_SESSION_TIMEOUT_MS,
 )
 from coordinator.metadata.features import GROUP_VERSION, SHARE_VERSION
 
 BOOLEAN, STRING, INT = ConfigType.BOOLEAN, ConfigType.STRING, ConfigType.INT
-NO_SHARE_GROUPS: Final = " Without effect: there are no share groups."
 NO_STREAMS_GROUPS: Final = " Without effect: there are no streams groups."
 
 BY_DURATION: Final = "by_duration:"
@@ -37,20 +39,21 @@ DURATION: Final = re.compile(
 """A duration of ISO 8601, as java.time.Duration reads it: sign, days, hours, minutes, seconds and their fraction."""
 
 
-def _is_duration(text: str) -> bool:
-    """Whether it is a duration, and not a negative one."""
+def duration_ms(text: str) -> int | None:
+    """The milliseconds of a duration, rounded down; None if it is none, or a negative one."""
     match = DURATION.fullmatch(text)
     if match is None:
-        return False
+        return None
     sign, days, hours, minutes, seconds, fraction = match.groups()
     whole = ((int(days or 0) * 24 + int(hours or 0)) * 60 + int(minutes or 0)) * 60 + int(seconds or 0)
     nanos = int((fraction or "").ljust(9, "0")) * (-1 if (seconds or "").startswith("-") else 1)
-    return (whole * 10**9 + nanos) * (-1 if sign == "-" else 1) >= 0
+    total_nanos = (whole * 10**9 + nanos) * (-1 if sign == "-" else 1)
+    return None if total_nanos < 0 else total_nanos // 10**6
 
 
 def _offset_reset(name: str, text: str) -> None:
     """`earliest`, `latest` or `by_duration:` and a duration (KIP-932)."""
-    is_by_duration = text.startswith(BY_DURATION) and _is_duration(text.removeprefix(BY_DURATION))
+    is_by_duration = text.startswith(BY_DURATION) and duration_ms(text.removeprefix(BY_DURATION)) is not None
     if text not in ("earliest", "latest") and not is_by_duration:
         raise InvalidResourceConfig(
             f"Invalid value {text} for configuration {name}: Invalid value `{text}` for configuration {name}. "
@@ -86,7 +89,7 @@ SHARE_SESSION_TIMEOUT_MS = ResourceConfigKey(
     "share.session.timeout.ms",
     INT,
     "45000",
-    "The session timeout of members." + NO_SHARE_GROUPS,
+    "The session timeout of members.",
     at_least=1,
     broker=(BrokerDefault(GROUP_SHARE_SESSION_TIMEOUT_MS),),
 )
@@ -94,7 +97,7 @@ SHARE_HEARTBEAT_INTERVAL_MS = ResourceConfigKey(
     "share.heartbeat.interval.ms",
     INT,
     "5000",
-    "The heartbeat interval of members." + NO_SHARE_GROUPS,
+    "The heartbeat interval of members.",
     at_least=1,
     broker=(BrokerDefault(GROUP_SHARE_HEARTBEAT_INTERVAL_MS),),
 )
@@ -102,44 +105,51 @@ SHARE_RECORD_LOCK_DURATION_MS = ResourceConfigKey(
     "share.record.lock.duration.ms",
     INT,
     "30000",
-    "How long records are acquired by a member." + NO_SHARE_GROUPS,
+    "How long records are acquired by a member.",
     at_least=1000,
+    broker=(BrokerDefault(GROUP_SHARE_RECORD_LOCK_DURATION_MS),),
 )
 SHARE_DELIVERY_COUNT_LIMIT = ResourceConfigKey(
-    "share.delivery.count.limit", INT, "5", "How often a record is delivered at most." + NO_SHARE_GROUPS, at_least=2
+    "share.delivery.count.limit",
+    INT,
+    "5",
+    "How often a record is delivered at most; then it is archived.",
+    at_least=2,
+    broker=(BrokerDefault(GROUP_SHARE_DELIVERY_COUNT_LIMIT),),
 )
 SHARE_PARTITION_MAX_RECORD_LOCKS = ResourceConfigKey(
     "share.partition.max.record.locks",
     INT,
     "2000",
-    "How many records of a partition are acquired at most." + NO_SHARE_GROUPS,
+    "How many records of a partition may be in flight.",
     at_least=100,
+    broker=(BrokerDefault(GROUP_SHARE_PARTITION_MAX_RECORD_LOCKS),),
 )
 SHARE_AUTO_OFFSET_RESET = ResourceConfigKey(
     "share.auto.offset.reset",
     STRING,
     "latest",
-    "Where a partition is read from first: `earliest`, `latest`, or `by_duration:` and a duration." + NO_SHARE_GROUPS,
+    "Where a partition is read from first: `earliest`, `latest`, or `by_duration:` and a duration.",
     check=_offset_reset,
 )
 SHARE_ISOLATION_LEVEL = ResourceConfigKey(
     "share.isolation.level",
     STRING,
     "read_uncommitted",
-    "Whether records of transactions that have not ended or were aborted are delivered." + NO_SHARE_GROUPS,
+    "Whether records of transactions that have not ended or were aborted are delivered.",
     one_of=("read_committed", "read_uncommitted"),
 )
 SHARE_RENEW_ACKNOWLEDGE_ENABLE = ResourceConfigKey(
     "share.renew.acknowledge.enable",
     BOOLEAN,
     "true",
-    "Whether members may keep records for longer (KIP-1222)." + NO_SHARE_GROUPS,
+    "Whether members may keep records for longer (KIP-1222).",
 )
 SHARE_ASSIGNMENT_INTERVAL_MS = ResourceConfigKey(
     "share.assignment.interval.ms",
     INT,
     "1000",
-    "The least time between two target assignments." + NO_SHARE_GROUPS,
+    "The least time between two target assignments.",
     at_least=0,
     broker=(BrokerDefault(GROUP_SHARE_ASSIGNMENT_INTERVAL_MS),),
 )
@@ -216,5 +226,12 @@ SHARE_GROUPS: Final = KindConfigs(
     (SHARE_SESSION_TIMEOUT_MS, SHARE_HEARTBEAT_INTERVAL_MS, SHARE_ASSIGNMENT_INTERVAL_MS),
     protocol=None,
 )
+SHARE_RECORDS: Final = KindConfigs(
+    "share",
+    SHARE_VERSION,
+    (SHARE_RECORD_LOCK_DURATION_MS, SHARE_DELIVERY_COUNT_LIMIT, SHARE_PARTITION_MAX_RECORD_LOCKS),
+    protocol=None,
+)
+"""What holds for the records that share groups are given; the group coordinator does not ask for it."""
 ALL_KINDS: Final = (CONSUMER_GROUPS, SHARE_GROUPS)
 """The kinds of groups that have such values."""

@@ -198,7 +198,7 @@ class FetchService:
                 yield size_bytes + (left_bytes if most_bytes > left_bytes else most_bytes if most_bytes > 0 else 0)
                 log = None if name is None else self._partitions.locate(name, requested.partition)
                 if is_committed and isinstance(log, PartitionLog) and log.last_stable_offset is None:
-                    yield from self._read_transactions(log)
+                    yield from self.read_transactions(log)
                     log = self._partitions.locate(log.topic, log.partition)
                 if isinstance(log, PartitionLog):
                     data = self._read_one(log, requested, left_bytes, size_bytes == 0, request.isolation_level)
@@ -217,7 +217,21 @@ class FetchService:
             )
         return response, size_bytes, failed or asks_nothing
 
-    def _read_transactions(self, log: PartitionLog) -> Steps[None]:
+    def read_log(
+        self, log: PartitionLog, requested: FetchPartition, left_bytes: int, is_first: bool, isolation_level: int
+    ) -> Steps[PartitionData]:
+        """Read one partition as a fetch does that has read no other: for who fetches in another way.
+
+        `is_first`: the first batch is complete even above the limits.
+        """
+        if isolation_level == READ_COMMITTED and log.last_stable_offset is None:
+            yield from self.read_transactions(log)
+        data = self._read_one(log, requested, left_bytes, is_first, isolation_level)
+        if requested.partition_max_bytes > PART_BYTES and data.records:
+            yield from self._read_on(log, requested, data, left_bytes)
+        return data
+
+    def read_transactions(self, log: PartitionLog) -> Steps[None]:
         """Read what is not known yet of the transactions in a log. If that fails, its fetch does, too."""
         try:
             yield from self._load(log)

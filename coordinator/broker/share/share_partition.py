@@ -1,0 +1,418 @@
+"""A share partition: the records of a partition that a share group has in flight, and what is stored of them.
+
+Counterpart in Kafka: `SharePartition`. A state is stored before it counts; the end of a lock counts at once, and is
+stored after the fact.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from enum import Enum
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+import msgspec
+
+from _wire.errors import ErrorCode, MalformedMessage
+from coordinator.broker.data.producers import ProducerStates
+from coordinator.broker.partitions import Partitions
+from coordinator.broker.share.acquisition import AcquisitionLimits, acquire
+from coordinator.broker.share.fetched_batches import FetchedBatches
+from coordinator.broker.share.in_flight import InFlightWindow
+from coordinator.broker.share.release import NOT_ACQUIRED, acknowledge, complete, expire, release
+from coordinator.broker.share.settings import EARLIEST, LATEST, RecordSettings, ShareRecordSettings
+from coordinator.broker.share.share_states import BY_STRATEGY, Acquired, PartitionState, ShareStates, StateBatch
+from coordinator.log.errors import OffsetOutOfRange
+from coordinator.log.partition.partition_log import PartitionLog
+from coordinator.log.segments.timestamps import offset_for_timestamp
+from coordinator.logger import logger
+from coordinator.runtime.pauses import in_steps
+from coordinator.runtime.slices import Slices, Steps, at_once
+from coordinator.timers.timers import CancellableTimers
+
+if TYPE_CHECKING:
+    from coordinator.broker.share.waiting import WaitingFetches
+
+BATCHES_AT_ONCE: Final = 500
+"""Acknowledgement batches of a request that are looked at in one step."""
+RECORDS_AT_ONCE: Final = 4000
+"""Records with types of their own that are looked at in one step, and changes that are completed in one."""
+
+ENDED_ONE_BY_ONE: Final = 50
+"""Locks that end together and are stored one by one, as Kafka stores all. The others are stored together."""
+
+ERROR_OF_COORDINATOR: Final = {
+    ErrorCode.NONE: ErrorCode.NONE,
+    ErrorCode.NOT_COORDINATOR: ErrorCode.COORDINATOR_NOT_AVAILABLE,
+    ErrorCode.COORDINATOR_NOT_AVAILABLE: ErrorCode.COORDINATOR_NOT_AVAILABLE,
+    ErrorCode.COORDINATOR_LOAD_IN_PROGRESS: ErrorCode.COORDINATOR_NOT_AVAILABLE,
+    ErrorCode.GROUP_ID_NOT_FOUND: ErrorCode.GROUP_ID_NOT_FOUND,
+    ErrorCode.UNKNOWN_TOPIC_OR_PARTITION: ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+    ErrorCode.FENCED_LEADER_EPOCH: ErrorCode.NOT_LEADER_OR_FOLLOWER,
+    ErrorCode.FENCED_STATE_EPOCH: ErrorCode.NOT_LEADER_OR_FOLLOWER,
+}
+"""Error of the share coordinator → that of the client; any other is UNKNOWN_SERVER_ERROR."""
+FENCING: Final = frozenset(
+    {ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.GROUP_ID_NOT_FOUND, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION}
+)
+"""Errors after which what is in memory is given up: the next fetch reads what is stored."""
+
+
+class ShareKey(NamedTuple):
+    """What a share partition is known by."""
+
+    group_id: str
+    topic_id: bytes
+    partition: int
+
+
+class Phase(Enum):
+    """What can be done with a share partition."""
+
+    LOADING = 1
+    ACTIVE = 2
+    GONE = 3
+    """It could not be loaded, was fenced, or has no log any more."""
+
+
+class LockTimeoutKey(msgspec.Struct, frozen=True, eq=False):
+    """The timer key of the earliest end of a lock of a share partition."""
+
+    share_partition: "SharePartition"
+
+
+class SharePartitionParts(msgspec.Struct, frozen=True, kw_only=True):
+    """What share partitions use of the node."""
+
+    partitions: Partitions
+    states: ShareStates
+    settings: ShareRecordSettings
+    timers: CancellableTimers
+    slices: Slices
+    now_ms: Callable[[], int]
+    wall_ms: Callable[[], int]
+
+
+class SharePartition:
+    """One of them. `fenced` is called when what is in memory no longer holds; `waiting` are the fetches to wake."""
+
+    def __init__(
+        self,
+        key: ShareKey,
+        log: PartitionLog,
+        parts: SharePartitionParts,
+        fenced: "Callable[[SharePartition], None]",
+        waiting: "WaitingFetches",
+    ) -> None:
+        self.key: Final = key
+        self.log: Final = log
+        self.waiting: Final = waiting
+        self.phase = Phase.LOADING
+        self.load_error = ErrorCode.NONE
+        """Why it could not be loaded."""
+        self.is_fetching = False
+        """Whether a fetch reads it: another one leaves it out meanwhile."""
+        self.window = InFlightWindow(0)
+        self._parts: Final = parts
+        self._fenced: Final = fenced
+        self._state_epoch = 0
+        self._leader_epoch = parts.partitions.leader_epoch
+        self._writes = 0
+        """How many are under way; all of them say the same start."""
+        self._writes_start = 0
+        self._to_write: list[tuple[list[StateBatch], Callable[[ErrorCode], None]]] = []
+        """What waits for them, with what is called when it is stored."""
+        self._timer = 0
+        self._timer_ms = 0
+        """When the timer is due; 0: none runs."""
+        self._counted_offset = -1
+        self._skipped_bytes = 0
+        """The bytes of the log before `_counted_offset`, of all that were ever appended to it."""
+
+    @property
+    def settings(self) -> RecordSettings:
+        return self._parts.settings.of(self.key.group_id)
+
+    # ------------------------------------------------------------------------------------------------------------ load
+
+    def load(self) -> Steps[ErrorCode]:
+        """Read what is stored of it; then it is active, or could not be loaded because of the error."""
+        key = self.key
+        found = yield from self._parts.states.read(key.group_id, key.topic_id, key.partition, self._leader_epoch)
+        if isinstance(found, ErrorCode):
+            error = ERROR_OF_COORDINATOR.get(found, UNKNOWN)
+        else:
+            error = yield from self._begin(found)
+        if self.phase is Phase.LOADING:
+            self.phase = Phase.ACTIVE if error is ErrorCode.NONE else Phase.GONE
+            self.load_error = error
+        return self.load_error
+
+    def _begin(self, stored: PartitionState) -> Steps[ErrorCode]:
+        start_offset: int | None = stored.start_offset
+        if start_offset == BY_STRATEGY:
+            try:
+                start_offset = yield from self._start_by_strategy()
+            except (OSError, MalformedMessage) as problem:
+                self._parts.partitions.cannot_read(self.log, problem)
+                return ErrorCode.KAFKA_STORAGE_ERROR
+            if start_offset is None:
+                return ErrorCode.OFFSET_NOT_AVAILABLE
+        assert start_offset is not None
+        try:
+            self.window = InFlightWindow(start_offset, stored.batches)
+        except ValueError as problem:
+            logger.error("the stored state of a share partition is invalid", log=self.log.name, problem=str(problem))
+            return UNKNOWN
+        self._state_epoch = stored.state_epoch
+        return ErrorCode.NONE
+
+    def _start_by_strategy(self) -> Steps[int | None]:
+        """Where the first fetch begins (`share.auto.offset.reset`); None: there is no such record yet.
+
+        Raises:
+            MalformedMessage: a batch of the log is damaged.
+            OSError: the log cannot be read.
+        """
+        log, reset = self.log, self.settings.offset_reset
+        if reset == LATEST:
+            return log.high_watermark
+        if reset == EARLIEST:
+            return log.log_start_offset
+        assert isinstance(reset, int)
+        found = yield from in_steps(partial(offset_for_timestamp, log, max(self._parts.wall_ms() - reset, 0)))
+        return None if found is None or found.offset >= log.high_watermark else found.offset
+
+    def drop(self) -> None:
+        """Nothing is acquired of it any more, and locks do not end."""
+        self.phase = Phase.GONE
+        if self._timer_ms:
+            self._parts.timers.cancel(self._timer)
+            self._timer_ms = 0
+
+    # ----------------------------------------------------------------------------------------------------------- fetch
+
+    def can_be_fetched(self) -> bool:
+        """Whether a fetch may read it now: nobody else does, and there is a record or room for one."""
+        return (
+            self.phase is Phase.ACTIVE
+            and not self.is_fetching
+            and self.window.can_acquire(self.settings.record_locks_max)
+        )
+
+    def available_bytes(self) -> int:
+        """The bytes from its fetch offset to the end of what is served; -1: reading there fails, which is to be told.
+
+        With read_committed they end at the last stable offset; if that is not known yet, all of them count.
+        """
+        log, offset = self.log, self.window.next_fetch_offset()
+        if offset != self._counted_offset:
+            try:
+                self._skipped_bytes = log.appended_bytes - log.bytes_from(offset)
+            except (OffsetOutOfRange, OSError, MalformedMessage):
+                return -1
+            self._counted_offset = offset
+        elif offset < log.log_start_offset:
+            return -1
+        served_bytes = log.served_bytes
+        if self.settings.is_committed and isinstance(producers := log.open_transactions, ProducerStates):
+            served_bytes = min(served_bytes, producers.stable_bytes(log.appended_bytes))
+        return max(served_bytes - self._skipped_bytes, 0)
+
+    def acquire(
+        self,
+        member: str,
+        most: tuple[int, int, bool],
+        fetch_offset: int,
+        read: FetchedBatches,
+        aborted: Sequence[tuple[int, int]],
+    ) -> tuple[list[Acquired], int]:
+        """Acquire records of what was read; `most` are max_records, batch_size, and whether it is a record limit."""
+        if self.phase is not Phase.ACTIVE:
+            return [], 0
+        settings = self.settings
+        limits = AcquisitionLimits(*most, settings.delivery_count_limit, settings.record_locks_max)
+        deadline_ms = self._parts.now_ms() + settings.lock_duration_ms
+        acquired = acquire(self.window, member, limits, fetch_offset, read, deadline_ms, aborted)
+        self._arm()
+        return acquired
+
+    def out_of_range(self) -> None:
+        """The log begins after the fetch offset: what lies before cannot be read any more."""
+        if self.phase is Phase.ACTIVE:
+            self.window.move_start(self.log.log_start_offset)
+
+    def recount(self) -> None:
+        """Nothing could be read where there seemed to be something: compaction has removed it."""
+        self._counted_offset = -1
+
+    # ----------------------------------------------------------------------------------------------------- acknowledge
+
+    def acknowledge(self, member: str, batches: list[Any]) -> Steps[list[StateBatch] | ErrorCode]:
+        """Change the states of the records of `batches` (AcknowledgementBatch); what is returned is to be stored.
+
+        One batch that is wrong undoes all. `store` makes the changes count; until then nobody else sees them.
+        """
+        changes: list[StateBatch] = []
+        settings = self.settings
+        renewed_until_ms = self._parts.now_ms() + settings.lock_duration_ms if settings.may_renew else None
+        limit = settings.delivery_count_limit
+        for number, some in enumerate(_in_parts(batches)):
+            if number:
+                yield
+            if self.phase is Phase.GONE:
+                return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+            problem = acknowledge(self.window, member, some, changes, limit, renewed_until_ms)
+            if problem:
+                complete(self.window, changes, False, self._parts.now_ms(), limit)
+                self._arm()
+                return ErrorCode.INVALID_RECORD_STATE if problem == NOT_ACQUIRED else ErrorCode.INVALID_REQUEST
+        self._arm()
+        return changes
+
+    def release(self, member: str, done: Callable[[ErrorCode], None]) -> None:
+        """Make available what a member has acquired; `done` is called when that is stored."""
+        if self.phase is not Phase.ACTIVE:
+            done(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+            return
+        self.store(release(self.window, member, self.settings.delivery_count_limit), done)
+
+    def store(self, changes: list[StateBatch], done: Callable[[ErrorCode], None]) -> None:
+        """Store changes, and let them count or undo them; then `done` gets the error of the client."""
+        if not changes:
+            done(ErrorCode.NONE)
+            return
+
+        def completed(error: ErrorCode) -> None:
+            if error in FENCING:
+                self._fenced(self)
+            done(error)
+
+        def failed(problem: Exception) -> None:
+            logger.error("unhandled exception while a share partition is stored", problem=repr(problem))
+            completed(UNKNOWN)
+
+        def stored(answer: ErrorCode) -> None:
+            error = ERROR_OF_COORDINATOR.get(answer, UNKNOWN)
+            steps = self._complete(changes, error)
+            if len(changes) <= RECORDS_AT_ONCE:
+                completed(at_once(steps))
+            else:
+                self._parts.slices.start(steps, completed, failed)
+
+        self._write(changes, stored)
+
+    def _complete(self, changes: list[StateBatch], error: ErrorCode) -> Steps[ErrorCode]:
+        now_ms, limit = self._parts.now_ms(), self.settings.delivery_count_limit
+        for start in range(0, len(changes), RECORDS_AT_ONCE):
+            if start:
+                yield
+            some = changes[start : start + RECORDS_AT_ONCE] if len(changes) > RECORDS_AT_ONCE else changes
+            complete(self.window, some, error is ErrorCode.NONE, now_ms, limit)
+        if self.phase is Phase.ACTIVE:
+            self._arm()
+            if self.window.advance():
+                self.waiting.wake(self)
+        return error
+
+    def _write(self, changes: list[StateBatch], stored: Callable[[ErrorCode], None]) -> None:
+        """Write changes, or let them wait for writes under way that say an earlier start.
+
+        Such a write may be tried again, and come after this one: then what lies between the starts would be lost.
+        """
+        if self._writes and self.window.start_offset != self._writes_start:
+            self._to_write.append((changes, stored))
+        else:
+            self._send(changes, stored)
+
+    def _send(self, changes: list[StateBatch], stored: Callable[[ErrorCode], None]) -> None:
+        key, window = self.key, self.window
+        self._writes += 1
+        self._writes_start = window.start_offset
+
+        def written(answer: ErrorCode) -> None:
+            self._writes -= 1
+            stored(answer)
+            if not self._writes and self._to_write:
+                waiting, self._to_write = self._to_write, []
+                self._send([each for more, _ in waiting for each in more], partial(_answer_all, waiting))
+
+        def failed(problem: Exception) -> None:
+            logger.error("unhandled exception while a share partition is stored", problem=repr(problem))
+            written(UNKNOWN)
+
+        steps = self._parts.states.write(
+            *key, self._state_epoch, self._leader_epoch, window.start_offset, window.complete_count, changes
+        )
+        self._parts.slices.start(steps, written, failed)
+
+    # ----------------------------------------------------------------------------------------------------------- locks
+
+    def due(self, now_ms: int) -> None:
+        """The earliest lock may have ended."""
+        self._timer_ms = 0
+        if self.phase is not Phase.ACTIVE:
+            return
+        limit, most, has_ended = self.settings.delivery_count_limit, 1, False
+        for number in range(ENDED_ONE_BY_ONE + 1):
+            if number == ENDED_ONE_BY_ONE:
+                most = self.window.record_count + 1
+            changes = expire(self.window, now_ms, limit, most)
+            if not changes:
+                break
+            has_ended = True
+            self._write(changes, self._expiry_stored)
+        self._arm()
+        if has_ended:
+            self.waiting.wake(self)
+
+    def _expiry_stored(self, answer: ErrorCode) -> None:
+        """That it could not be stored costs the delivery counts of a restart; the records are available either way."""
+        if self.phase is Phase.ACTIVE:
+            self.window.advance()
+
+    def _arm(self) -> None:
+        """Let the timer run to the end of the earliest lock; it may be due too early, but never too late."""
+        deadline_ms = self.window.deadline_ms
+        if deadline_ms == NEVER_MS or (self._timer_ms and self._timer_ms <= deadline_ms):
+            return
+        if self._timer_ms:
+            self._parts.timers.cancel(self._timer)
+        self._timer = self._parts.timers.start(LockTimeoutKey(self), deadline_ms)
+        self._timer_ms = deadline_ms
+
+
+class _Part(NamedTuple):
+    """A part of an acknowledgement batch that has very many types."""
+
+    first_offset: int
+    last_offset: int
+    acknowledge_types: list[int]
+
+
+def _in_parts(batches: list[Any]) -> Iterator[list[Any]]:
+    """The batches, as many at a time as are looked at in one step."""
+    for start in range(0, len(batches), BATCHES_AT_ONCE):
+        some: list[Any] = []
+        for batch in batches[start : start + BATCHES_AT_ONCE] if start or len(batches) > BATCHES_AT_ONCE else batches:
+            types = batch.acknowledge_types
+            if len(types) <= RECORDS_AT_ONCE:
+                some.append(batch)
+                continue
+            if some:
+                yield some
+                some = []
+            for first in range(0, len(types), RECORDS_AT_ONCE):
+                part = types[first : first + RECORDS_AT_ONCE]
+                offset = batch.first_offset + first
+                yield [_Part(offset, offset + len(part) - 1, part)]
+        if some:
+            yield some
+
+
+def _answer_all(waiting: list[tuple[list[StateBatch], Callable[[ErrorCode], None]]], answer: ErrorCode) -> None:
+    for _, stored in waiting:
+        stored(answer)
+
+
+UNKNOWN: Final = ErrorCode.UNKNOWN_SERVER_ERROR
+NEVER_MS: Final = (1 << 63) - 1
+"""The deadline of a window without locks."""

@@ -1,0 +1,130 @@
+"""Building of what a node needs to let members of share groups fetch and acknowledge records."""
+
+from collections.abc import Sequence
+
+from _wire.errors import ErrorCode
+from coordinator.broker.data.fetch import FetchService
+from coordinator.broker.share.fetch_service import ShareFetchService
+from coordinator.broker.share.sessions import ShareSession, ShareSessions
+from coordinator.broker.share.settings import ShareRecordSettings
+from coordinator.broker.share.share_partition import LockTimeoutKey, ShareKey, SharePartitionParts
+from coordinator.broker.share.share_partitions import SharePartitions
+from coordinator.broker.share.waiting import ShareFetchTimeoutKey, WaitingFetches
+from coordinator.config.server_keys import FETCH_MAX_BYTES
+from coordinator.config.settings import Config
+from coordinator.config.share_group_keys import GROUP_SHARE_MAX_SHARE_SESSIONS
+from coordinator.core.client_connection import ClientConnection
+from coordinator.core.share_states import PartitionState, ShareStates, StateBatch
+from coordinator.front.node_loop import NodeLoop
+from coordinator.logger import logger
+from coordinator.node.storage import Storage
+from coordinator.runtime.slices import Steps
+
+RELEASED_AT_ONCE = 50
+"""Share partitions of a session whose records are released in one step."""
+
+
+class StoredStates:
+    """The states as share partitions see them: their batches are plain tuples."""
+
+    def __init__(self, states: ShareStates) -> None:
+        self._states = states
+
+    def read(
+        self, group_id: str, topic_id: bytes, partition: int, leader_epoch: int
+    ) -> Steps[PartitionState | ErrorCode]:
+        return self._states.read(group_id, topic_id, partition, leader_epoch)
+
+    def write(
+        self,
+        group_id: str,
+        topic_id: bytes,
+        partition: int,
+        state_epoch: int,
+        leader_epoch: int,
+        start_offset: int,
+        delivery_complete_count: int,
+        batches: Sequence[tuple[int, int, int, int]],
+    ) -> Steps[ErrorCode]:
+        named = [StateBatch(*batch) for batch in batches]
+        return self._states.write(
+            group_id, topic_id, partition, state_epoch, leader_epoch, start_offset, delivery_complete_count, named
+        )
+
+
+class SharePlane:
+    """Share sessions, share partitions and the fetches of share groups."""
+
+    timer_keys = (LockTimeoutKey, ShareFetchTimeoutKey)
+
+    def __init__(
+        self, config: Config, loop: NodeLoop, storage: Storage, fetch_service: FetchService, states: ShareStates
+    ) -> None:
+        self.settings = ShareRecordSettings(config, storage.image)
+        self.waiting = WaitingFetches(storage.partitions, storage.notifier, loop.scheduler, loop.slices)
+        parts = SharePartitionParts(
+            partitions=storage.partitions,
+            states=StoredStates(states),
+            settings=self.settings,
+            timers=loop.scheduler,
+            slices=loop.slices,
+            now_ms=loop.now_ms,
+            wall_ms=loop.wall_ms,
+        )
+        self.share_partitions = SharePartitions(parts, self.waiting)
+        self.sessions = ShareSessions(
+            config[GROUP_SHARE_MAX_SHARE_SESSIONS], self._release, self.share_partitions.drop_group
+        )
+        self.fetch_service = ShareFetchService(
+            storage.image, self.share_partitions, self.waiting, fetch_service, max_bytes=config[FETCH_MAX_BYTES]
+        )
+        self._slices = loop.slices
+
+    def is_enabled(self) -> bool:
+        """Whether share groups are served. When they are switched off, what is in memory is dropped."""
+        is_enabled = self.settings.is_enabled()
+        if not is_enabled and (len(self.sessions) or len(self.share_partitions)):
+            self.sessions.drop_all()
+            self.share_partitions.drop_all()
+        return is_enabled
+
+    def open_session(self, group_id: str, member_id: str, connection: ClientConnection) -> ShareSession | ErrorCode:
+        """Open a session that ends with its connection."""
+        session = self.sessions.open(group_id, member_id, connection)
+        if not isinstance(session, ErrorCode):
+            connection.when_closed = lambda: self.sessions.connection_closed(connection)
+            if not connection.is_open:
+                self.sessions.connection_closed(connection)
+        return session
+
+    def close_session(self, session: ShareSession) -> None:
+        """The member has said that it is gone: what it still holds is released."""
+        if self.sessions.remove(session):
+            self._release(session)
+
+    def due(self, key: object, now_ms: int) -> None:
+        """Do what a timer key asks for, if it is one of share groups."""
+        if isinstance(key, LockTimeoutKey):
+            key.share_partition.due(now_ms)
+        elif isinstance(key, ShareFetchTimeoutKey):
+            self.waiting.expire(key.fetch)
+
+    def _release(self, session: ShareSession) -> None:
+        """Release what a member holds in the partitions of its session."""
+        held = [
+            found
+            for topic_id, index in session.partitions
+            if (found := self.share_partitions.get(ShareKey(session.group_id, topic_id, index))) is not None
+        ]
+
+        def release() -> Steps[None]:
+            for number, share_partition in enumerate(held, 1):
+                share_partition.release(session.member_id, lambda error: None)
+                self.waiting.wake(share_partition)
+                if number % RELEASED_AT_ONCE == 0:
+                    yield
+
+        def failed(problem: Exception) -> None:
+            logger.error("unhandled exception while records of a share session are released", problem=repr(problem))
+
+        self._slices.start(release(), lambda _: None, failed)

@@ -1,0 +1,272 @@
+"""Share fetches: what they acquire at once, what they wait for, and who is served first."""
+
+from collections.abc import Callable
+from itertools import count
+from typing import Final
+
+import pytest
+
+from _wire.errors import ErrorCode
+from coordinator.broker.share.fetch_service import shared_out
+from coordinator.broker.share.share_partition import SharePartition
+from tests.broker.share.memory_states import StoredState
+from tests.broker.share.virtual_shares import GROUP, VirtualShares
+from tests.broker.virtual_broker import batch
+
+WAIT_MS: Final = 500
+LOCK_MS: Final = 30_000
+ACCEPT, RELEASE = [1], [2]
+
+
+@pytest.fixture
+def shares() -> VirtualShares:
+    shares = VirtualShares()
+    shares.create_topic("orders", 3)
+    return shares
+
+
+def produce(shares: VirtualShares, *values: bytes, partition: int = 0, topic: str = "orders") -> None:
+    """A batch for each value."""
+    for value in values:
+        shares.produce(topic, batch(value), partition)
+    shares.end_iteration()
+
+
+def assert_nothing_waits(shares: VirtualShares) -> None:
+    assert not shares.waiting._waits
+    requested = shares.iterations_requested
+    shares.produce("orders", batch(b"later"))
+    assert shares.iterations_requested == requested, "a listener was left"
+
+
+def test_records_are_acquired_once(shares):
+    produce(shares, b"a", b"b")
+    assert shares.share_fetch("orders").acquired == [(0, 0, 1, 1)]
+    assert shares.share_fetch("orders", member_id="b").acquired == []
+
+
+def test_the_records_are_the_batches_around_what_was_acquired(shares):
+    produce(shares, b"a", b"b", b"c")
+    fetched = shares.share_fetch("orders", max_records=2)
+    assert fetched.found is not None
+    (data,) = fetched.found.values()
+    assert bytes(data.records).count(b"a") == 1
+    assert len(data.records) == 2 * len(batch(b"a"))
+
+
+def test_max_records_counts_down_over_the_partitions(shares):
+    for partition in range(3):
+        produce(shares, b"a", b"b", partition=partition)
+    assert shares.share_fetch("orders", 1, 0, 2, max_records=3).acquired == [(1, 0, 1, 1), (0, 0, 0, 1)]
+    assert shares.share_fetch("orders", 0, 1, 2).acquired == [(0, 1, 1, 1), (2, 0, 1, 1)]
+
+
+@pytest.mark.parametrize("terms", [{"max_records": 0}, {"max_bytes": 0}, {"max_records": -1}])
+def test_a_fetch_of_nothing_is_answered_at_once(shares, terms):
+    produce(shares, b"a")
+    assert shares.share_fetch("orders", max_wait_ms=WAIT_MS, **terms).found == {}
+
+
+def test_it_waits_for_an_append(shares):
+    fetched = shares.share_fetch("orders", 0, 1, max_wait_ms=WAIT_MS)
+    assert fetched.is_waiting
+    produce(shares, b"a", partition=1)
+    assert fetched.acquired == [(1, 0, 0, 1)]
+    assert fetched.partitions == [0, 1]
+    assert_nothing_waits(shares)
+
+
+def test_it_waits_for_min_bytes(shares):
+    size = len(batch(b"a"))
+    fetched = shares.share_fetch("orders", max_wait_ms=WAIT_MS, min_bytes=size + 1)
+    produce(shares, b"a")
+    assert fetched.is_waiting
+    produce(shares, b"b")
+    assert fetched.acquired == [(0, 0, 1, 1)]
+
+
+def test_at_max_wait_it_gets_what_there_is(shares):
+    fetched = shares.share_fetch("orders", max_wait_ms=WAIT_MS, min_bytes=1000)
+    produce(shares, b"a")
+    shares.advance(WAIT_MS - 1)
+    assert fetched.is_waiting
+    shares.advance(1)
+    assert fetched.acquired == [(0, 0, 0, 1)]
+    assert_nothing_waits(shares)
+
+
+def test_of_those_that_wait_the_first_one_is_served(shares):
+    first, second = (shares.share_fetch("orders", member_id=member, max_wait_ms=WAIT_MS) for member in "ab")
+    produce(shares, b"a")
+    assert first.acquired == [(0, 0, 0, 1)]
+    assert second.is_waiting
+    produce(shares, b"b")
+    assert second.acquired == [(0, 1, 1, 1)]
+
+
+def test_the_next_one_gets_what_the_first_one_leaves(shares):
+    first, second = (
+        shares.share_fetch("orders", member_id=member, max_wait_ms=WAIT_MS, max_records=1) for member in "ab"
+    )
+    shares.produce("orders", batch(b"a"))
+    shares.produce("orders", batch(b"b"))
+    shares.end_iteration()
+    assert (first.acquired, second.acquired) == ([(0, 0, 0, 1)], [(0, 1, 1, 1)])
+
+
+def test_those_that_wait_in_vain_are_not_looked_at(shares, monkeypatch):
+    waiting = [shares.share_fetch("orders", member_id=str(number), max_wait_ms=WAIT_MS) for number in range(50)]
+    looks = count(1)
+    share_partition = shares.share_partition("orders")
+    original: Callable[[SharePartition], int] = type(share_partition).available_bytes
+
+    def counted(self: SharePartition) -> int:
+        next(looks)
+        return original(self)
+
+    monkeypatch.setattr(type(share_partition), "available_bytes", counted)
+    produce(shares, b"a")
+    assert [each.is_waiting for each in waiting] == [False] + [True] * 49
+    assert next(looks) < 15
+
+
+def test_a_client_that_is_gone_waits_no_longer(shares):
+    fetched = shares.share_fetch("orders", max_wait_ms=WAIT_MS)
+    fetched.cancel()
+    assert_nothing_waits(shares)
+
+
+def test_the_end_of_a_lock_wakes_it(shares):
+    produce(shares, b"a")
+    shares.share_fetch("orders")
+    fetched = shares.share_fetch("orders", member_id="b", max_wait_ms=2 * LOCK_MS)
+    shares.advance(LOCK_MS - 1)
+    assert fetched.is_waiting
+    shares.advance(1)
+    assert fetched.acquired == [(0, 0, 0, 2)]
+    assert [write.batches for write in shares.states.writes] == [[(0, 0, 0, 1)]]
+
+
+def test_a_release_does_not_wake_it_but_a_new_fetch_gets_the_records(shares):
+    produce(shares, b"a")
+    shares.share_fetch("orders")
+    shares.states.is_held = True
+    fetched = shares.share_fetch("orders", member_id="b", max_wait_ms=WAIT_MS)
+    shares.acknowledge("orders", (0, 0, RELEASE))
+    shares.states.let_go()
+    shares.run()
+    assert fetched.is_waiting
+    assert shares.share_fetch("orders", member_id="c").acquired == [(0, 0, 0, 2)]
+
+
+def test_a_start_that_moves_wakes_it(shares):
+    shares.configure({"share.auto.offset.reset": "earliest", "share.partition.max.record.locks": "100"})
+    produce(shares, *[b"a"] * 101)
+    assert shares.share_fetch("orders").acquired == [(0, 0, 99, 1)]
+    fetched = shares.share_fetch("orders", member_id="b", max_wait_ms=WAIT_MS)
+    assert fetched.is_waiting
+    assert shares.acknowledge("orders", (0, 0, ACCEPT)) == [ErrorCode.NONE]
+    assert fetched.acquired == [(0, 100, 100, 1)]
+
+
+def test_a_partition_that_is_loading_is_left_out_and_wakes_it_when_it_is_loaded(shares):
+    produce(shares, b"a")
+    shares.states.is_held = True
+    assert shares.share_fetch("orders").found == {}
+    fetched = shares.share_fetch("orders", max_wait_ms=WAIT_MS)
+    assert fetched.is_waiting
+    shares.states.let_go()
+    shares.run()
+    assert fetched.acquired == [(0, 0, 0, 1)]
+
+
+@pytest.mark.parametrize(
+    ("stored", "error"),
+    [
+        (ErrorCode.INVALID_REQUEST, ErrorCode.UNKNOWN_SERVER_ERROR),
+        (ErrorCode.FENCED_LEADER_EPOCH, ErrorCode.NOT_LEADER_OR_FOLLOWER),
+        (ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, ErrorCode.COORDINATOR_NOT_AVAILABLE),
+        (StoredState(2, 5, [(4, 4, 0, 1)]), ErrorCode.UNKNOWN_SERVER_ERROR),
+    ],
+)
+def test_one_that_cannot_be_loaded_is_an_error_and_is_loaded_by_the_next_fetch(shares, stored, error):
+    produce(shares, b"a")
+    shares.states.stored[GROUP, shares.topic_ids["orders"], 0] = stored
+    fetched = shares.share_fetch("orders", max_wait_ms=WAIT_MS)
+    assert fetched.error == error
+    assert len(shares.share_partitions) == 0
+    del shares.states.stored[GROUP, shares.topic_ids["orders"], 0]
+    assert shares.share_fetch("orders").acquired == [(0, 0, 0, 1)]
+
+
+def test_what_is_stored_is_where_it_begins(shares):
+    produce(shares, b"a", b"b", b"c", b"d")
+    shares.states.stored[GROUP, shares.topic_ids["orders"], 0] = StoredState(2, 1, [(2, 2, 2, 1)])
+    assert shares.share_fetch("orders").acquired == [(0, 1, 1, 1), (0, 3, 3, 1)]
+
+
+class TestOffsetReset:
+    def test_latest_is_the_end_at_the_first_fetch(self, shares):
+        shares.configure({})
+        produce(shares, b"a")
+        assert shares.share_fetch("orders").acquired == []
+        produce(shares, b"b")
+        assert shares.share_fetch("orders").acquired == [(0, 1, 1, 1)]
+
+    def test_by_duration_is_the_first_record_that_is_no_older(self, shares):
+        shares.configure({"share.auto.offset.reset": "by_duration:PT1H"})
+        now_ms = shares.wall_ms()
+        for age_ms in (7_200_000, 3_500_000):
+            shares.produce("orders", batch(b"a", timestamp_ms=now_ms - age_ms))
+        assert shares.share_fetch("orders").acquired == [(0, 1, 1, 1)]
+
+    def test_by_duration_without_such_a_record_is_an_error_until_there_is_one(self, shares):
+        shares.configure({"share.auto.offset.reset": "by_duration:PT1H"})
+        assert shares.share_fetch("orders").error == ErrorCode.OFFSET_NOT_AVAILABLE
+        shares.produce("orders", batch(b"a", timestamp_ms=shares.wall_ms()))
+        assert shares.share_fetch("orders").acquired == [(0, 0, 0, 1)]
+
+
+class TestStartOfTheLog:
+    def test_records_that_were_deleted_are_archived_in_a_fetch_that_gets_nothing(self, shares):
+        produce(shares, b"a", b"b", b"c")
+        shares.share_fetch("orders", max_records=1)
+        shares.acknowledge("orders", (0, 0, RELEASE))
+        log = shares.partitions.get("orders", 0)
+        log.log_start_offset = 2
+        fetched = shares.share_fetch("orders", max_wait_ms=WAIT_MS)
+        assert (fetched.acquired, fetched.error) == ([], ErrorCode.NONE)
+        assert shares.share_fetch("orders").acquired == [(0, 2, 2, 1)]
+
+
+def test_a_deleted_topic_is_dropped_with_its_locks(shares):
+    shares.create_topic("gone")
+    produce(shares, b"a", topic="gone")
+    shares.share_fetch("gone")
+    shares.topics.delete(["gone"], shares.clock.now_ms())
+    shares.end_iteration()
+    assert len(shares.share_partitions) == 0
+    assert shares.wheel.pending == 0
+    assert shares.share_fetch("gone").error == ErrorCode.UNKNOWN_TOPIC_ID
+
+
+def test_a_partition_that_does_not_exist_is_an_error(shares):
+    assert shares.share_fetch("orders", 7).error == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+
+
+@pytest.mark.parametrize(
+    ("max_bytes", "count", "shared"), [(10, 3, [4, 3, 3]), (2, 3, [1, 1, 0]), (5, 0, []), (3, 3, [1, 1, 1])]
+)
+def test_bytes_are_shared_out_evenly(max_bytes, count, shared):
+    assert shared_out(max_bytes, count) == shared
+
+
+def test_many_locks_that_end_together_are_stored_together(shares):
+    produce(shares, *[b"a"] * 200)
+    shares.share_fetch("orders")
+    shares.acknowledge("orders", (0, 0, ACCEPT))
+    del shares.states.writes[:]
+    shares.advance(LOCK_MS)
+    stored = [write.batches for write in shares.states.writes]
+    assert stored == [[(each, each, 0, 1)] for each in range(1, 51)] + [[(51, 199, 0, 1)]]
+    assert shares.share_fetch("orders").acquired == [(0, 1, 199, 2)]

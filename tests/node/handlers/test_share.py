@@ -1,0 +1,394 @@
+"""ShareFetch and ShareAcknowledge, as members of share groups send them."""
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from time import monotonic
+from typing import Any, Final
+
+import pytest
+
+from _wire.errors import ErrorCode
+from _wire.messages.create_acls import AclCreation, CreateAclsRequest
+from _wire.messages.delete_topics import DeleteTopicsRequest
+from _wire.messages.incremental_alter_configs import (
+    AlterableConfig,
+    AlterConfigsResource,
+    IncrementalAlterConfigsRequest,
+)
+from _wire.messages.share_acknowledge import AcknowledgementBatch as AcknowledgedBatch
+from _wire.messages.share_acknowledge import (
+    AcknowledgePartition,
+    AcknowledgeTopic,
+    ShareAcknowledgeRequest,
+)
+from _wire.messages.share_fetch import (
+    AcknowledgementBatch,
+    FetchPartition,
+    FetchTopic,
+    ForgottenTopic,
+    ShareFetchRequest,
+)
+from _wire.messages.share_group_heartbeat import ShareGroupHeartbeatRequest
+from _wire.messages.update_features import FeatureUpdateKey, UpdateFeaturesRequest
+from _wire.records import build_batch
+from coordinator.security.acls.model import AclOperation, PatternType, PermissionType, ResourceType
+from coordinator.testing import Coordinator
+from tests.front.quota_client import QuotaClient
+from tests.waiting import wait_for as wait_for_seconds
+from tests.wire_client import WireClient
+
+GROUP: Final = "g"
+GROUP_RESOURCE: Final = 32
+Batch = tuple[int, int, list[int]]
+ACCEPT, RELEASE, RENEW = [1], [2], [4]
+
+
+def wait_for(condition: Callable[[], object]) -> None:
+    wait_for_seconds(condition, 10, "records or partitions")
+
+
+class ShareClient(WireClient):
+    """A member of a share group that knows one topic."""
+
+    def __init__(self, bootstrap: str, member_id: str = "a", topic_id: bytes = b"") -> None:
+        super().__init__(bootstrap, member_id)
+        self.member_id = member_id
+        self.topic_id = topic_id
+        self.epoch = 0
+
+    def make_topic(self, name: str, partitions: int = 1) -> None:
+        self.topic_id = self.create_topic(name, partitions)
+
+    def configure(self, **configs: str) -> None:
+        given = [AlterableConfig(name=name.replace("_", "."), value=value) for name, value in configs.items()]
+        resource = AlterConfigsResource(resource_type=GROUP_RESOURCE, resource_name=GROUP, configs=given)
+        (answer,) = self.request(IncrementalAlterConfigsRequest(resources=[resource]), 1).responses
+        assert answer.error_code == 0, answer
+
+    def initialize(self, *topics: str) -> None:
+        """Be assigned partitions: then they are initialized."""
+        request = ShareGroupHeartbeatRequest(
+            group_id=GROUP, member_id=self.member_id, member_epoch=0, subscribed_topic_names=topics
+        )
+        wait_for(lambda: (answer := self.request(request, 1).assignment) and answer.topic_partitions)
+
+    def put(self, topic: str, *values: bytes, partition: int = 0) -> None:
+        for value in values:
+            assert self.produce(topic, build_batch([(None, value, ())]), partition=partition).error_code == 0
+
+    def fetch(
+        self, *partitions: int, acks: dict[int, list[Batch]] | None = None, version: int = 2, **fields: Any
+    ) -> Any:
+        named: dict[int, list[Batch]] = {partition: [] for partition in partitions} | (acks or {})
+        epoch = fields.pop("share_session_epoch", self.epoch)
+        given = {"max_wait_ms": 0, "min_bytes": 1, "max_bytes": 1 << 20, "max_records": 500, "batch_size": 500}
+        request = ShareFetchRequest(
+            group_id=GROUP,
+            member_id=self.member_id,
+            share_session_epoch=epoch,
+            topics=[
+                FetchTopic(
+                    topic_id=self.topic_id,
+                    partitions=[
+                        FetchPartition(
+                            partition_index=index,
+                            acknowledgement_batches=[
+                                AcknowledgementBatch(first_offset=first, last_offset=last, acknowledge_types=types)
+                                for first, last, types in batches
+                            ],
+                        )
+                        for index, batches in named.items()
+                    ],
+                )
+            ]
+            if named
+            else [],
+            **(given | fields),
+        )
+        answer = self.request(request, version)
+        if answer.error_code == 0 and epoch >= 0:
+            self.epoch = epoch + 1
+        return answer
+
+    def acknowledge(self, batches: dict[int, list[Batch]], version: int = 2, **fields: Any) -> Any:
+        epoch = fields.pop("share_session_epoch", self.epoch)
+        request = ShareAcknowledgeRequest(
+            group_id=GROUP,
+            member_id=self.member_id,
+            share_session_epoch=epoch,
+            topics=[
+                AcknowledgeTopic(
+                    topic_id=self.topic_id,
+                    partitions=[
+                        AcknowledgePartition(
+                            partition_index=index,
+                            acknowledgement_batches=[
+                                AcknowledgedBatch(first_offset=first, last_offset=last, acknowledge_types=types)
+                                for first, last, types in given
+                            ],
+                        )
+                        for index, given in batches.items()
+                    ],
+                )
+            ],
+            **fields,
+        )
+        answer = self.request(request, version)
+        if answer.error_code == 0 and epoch >= 0:
+            self.epoch = epoch + 1
+        return answer
+
+
+def acquired(answer: Any) -> list[tuple[int, int, int, int]]:
+    assert answer.error_code == 0, ErrorCode(answer.error_code)
+    return [
+        (data.partition_index, each.first_offset, each.last_offset, each.delivery_count)
+        for topic in answer.responses
+        for data in topic.partitions
+        for each in data.acquired_records
+    ]
+
+
+def errors(answer: Any) -> dict[int, ErrorCode]:
+    assert answer.error_code == 0, ErrorCode(answer.error_code)
+    return {data.partition_index: ErrorCode(data.error_code) for topic in answer.responses for data in topic.partitions}
+
+
+def acknowledge_errors(answer: Any) -> dict[int, ErrorCode]:
+    return {
+        data.partition_index: ErrorCode(data.acknowledge_error_code)
+        for topic in answer.responses
+        for data in topic.partitions
+    }
+
+
+@pytest.fixture
+def server() -> Iterator[Coordinator]:
+    settings = {"group.share.max.share.sessions": "200", "authorizer.class.name": STANDARD, "super.users": "User:admin"}
+    with Coordinator(settings | {"allow.everyone.if.no.acl.found": "true"}) as running:
+        yield running
+
+
+STANDARD: Final = "org.apache.kafka.metadata.authorizer.StandardAuthorizer"
+
+
+@pytest.fixture
+def client(server: Coordinator) -> Iterator[ShareClient]:
+    with ShareClient(server.bootstrap) as connected:
+        connected.make_topic("orders", 2)
+        connected.configure(share_auto_offset_reset="earliest")
+        connected.initialize("orders")
+        connected.put("orders", b"a", b"b", b"c")
+        yield connected
+
+
+def another(server: Coordinator, client: ShareClient, member_id: str = "b") -> ShareClient:
+    return ShareClient(server.bootstrap, member_id, client.topic_id)
+
+
+def first_fetch(client: ShareClient, *partitions: int) -> Any:
+    """Open the session; share partitions that are not loaded yet are in the second answer."""
+    answer = client.fetch(*(partitions or (0,)))
+    return answer if acquired(answer) else client.fetch(max_wait_ms=5000)
+
+
+def test_records_are_acquired_acknowledged_and_gone(server, client):
+    assert acquired(first_fetch(client)) == [(0, 0, 2, 1)]
+    answer = client.acknowledge({0: [(0, 2, [1, 2, 3])]})
+    assert (errors(answer), answer.acquisition_lock_timeout_ms) == ({0: ErrorCode.NONE}, 30_000)
+    with another(server, client) as other:
+        assert acquired(other.fetch(0)) == [(0, 1, 1, 2)]
+
+
+def test_acknowledgements_come_along_with_a_fetch(client):
+    first_fetch(client)
+    answer = client.fetch(acks={0: [(0, 0, ACCEPT), (1, 2, RELEASE)]})
+    assert acknowledge_errors(answer) == {0: ErrorCode.NONE}
+    assert acquired(client.fetch(max_wait_ms=100)) + acquired(answer) == [(0, 1, 2, 2)]
+
+
+def test_a_bad_acknowledgement_costs_its_partition_only(client):
+    client.put("orders", b"x", partition=1)
+    assert acquired(first_fetch(client, 0)) == [(0, 0, 2, 1)]
+    assert acquired(client.fetch(1, max_wait_ms=5000)) == [(1, 0, 0, 1)]
+    answer = client.fetch(acks={0: [(0, 9, ACCEPT)], 1: [(0, 0, ACCEPT)]})
+    assert acknowledge_errors(answer) == {0: ErrorCode.INVALID_REQUEST, 1: ErrorCode.NONE}
+
+
+def test_locks_end(server, client):
+    first_fetch(client)
+    with another(server, client) as other:
+        assert acquired(other.fetch(0)) == []
+        server.advance(30)
+        assert acquired(other.fetch()) == [(0, 0, 2, 2)]
+    assert errors(client.acknowledge({0: [(0, 2, ACCEPT)]})) == {0: ErrorCode.INVALID_RECORD_STATE}
+
+
+def test_a_renewed_lock_does_not_end(server, client):
+    first_fetch(client)
+    server.advance(29)
+    nothing = {"max_wait_ms": 0, "min_bytes": 0, "max_bytes": 0, "max_records": 0}
+    assert acknowledge_errors(client.fetch(acks={0: [(0, 2, RENEW)]}, is_renew_ack=True, **nothing)) == {
+        0: ErrorCode.NONE
+    }
+    server.advance(29)
+    assert errors(client.acknowledge({0: [(0, 2, ACCEPT)]})) == {0: ErrorCode.NONE}
+
+
+def test_what_renews_fetches_nothing(client):
+    first_fetch(client)
+    epoch = client.epoch
+    answer = client.fetch(acks={0: [(0, 2, RENEW)]}, is_renew_ack=True)
+    assert (answer.error_code, client.epoch) == (ErrorCode.INVALID_REQUEST, epoch)
+    assert errors(client.acknowledge({0: [(0, 2, RENEW)]})) == {0: ErrorCode.INVALID_REQUEST}, "it was not announced"
+
+
+def test_a_connection_that_closes_releases_its_records(server, client):
+    with another(server, client) as other:
+        assert acquired(first_fetch(other)) == [(0, 0, 2, 1)]
+    wait_for(lambda: acquired(client.fetch(0, share_session_epoch=0)) == [(0, 0, 2, 2)])
+
+
+def test_a_session_that_is_closed_releases_its_records(server, client):
+    first_fetch(client)
+    answer = client.acknowledge({0: [(0, 0, ACCEPT)]}, share_session_epoch=-1)
+    assert errors(answer) == {0: ErrorCode.NONE}
+    assert client.fetch(0, share_session_epoch=5).error_code == ErrorCode.SHARE_SESSION_NOT_FOUND
+    with another(server, client) as other:
+        wait_for(lambda: acquired(other.fetch(0, share_session_epoch=0)) == [(0, 1, 2, 2)])
+
+
+def test_a_close_by_fetch_acknowledges_and_fetches_nothing(server, client):
+    first_fetch(client)
+    answer = client.fetch(acks={0: [(0, 1, ACCEPT)]}, share_session_epoch=-1)
+    assert (acknowledge_errors(answer), acquired(answer)) == ({0: ErrorCode.NONE}, [])
+    with another(server, client) as other:
+        wait_for(lambda: acquired(other.fetch(0, share_session_epoch=0)) == [(0, 2, 2, 2)])
+
+
+def test_forgotten_partitions_are_not_fetched(client):
+    first_fetch(client, 0, 1)
+    client.put("orders", b"x", partition=1)
+    forgotten = [ForgottenTopic(topic_id=client.topic_id, partitions=[1])]
+    assert acquired(client.fetch(forgotten_topics_data=forgotten, max_wait_ms=50)) == []
+    assert acquired(client.fetch(1, max_wait_ms=5000)) == [(1, 0, 0, 1)]
+
+
+@pytest.mark.parametrize(
+    ("fields", "error"),
+    [
+        ({"group_id": None}, ErrorCode.INVALID_REQUEST),
+        ({"member_id": None}, ErrorCode.INVALID_REQUEST),
+        ({"member_id": ""}, ErrorCode.INVALID_REQUEST),
+        ({"member_id": "m" * 37}, ErrorCode.INVALID_REQUEST),
+        ({"share_session_epoch": 7}, ErrorCode.SHARE_SESSION_NOT_FOUND),
+        ({"share_session_epoch": -1}, ErrorCode.SHARE_SESSION_NOT_FOUND),
+    ],
+)
+def test_requests_without_a_session_are_refused(client, fields, error):
+    asked = {"group_id": GROUP, "member_id": "x", "share_session_epoch": 0, "max_records": 1, "max_bytes": 1} | fields
+    answer = client.request(ShareFetchRequest(**asked), 2)
+    assert (answer.error_code, answer.acquisition_lock_timeout_ms) == (error, 0)
+    of_both = {name: asked[name] for name in ("group_id", "member_id", "share_session_epoch")}
+    expected = error if asked["share_session_epoch"] else error or ErrorCode.INVALID_SHARE_SESSION_EPOCH
+    assert client.request(ShareAcknowledgeRequest(**of_both), 2).error_code == expected
+
+
+def test_the_first_fetch_of_a_session_acknowledges_nothing(client):
+    first_fetch(client)
+    answer = client.fetch(acks={0: [(0, 2, ACCEPT)]}, share_session_epoch=0)
+    assert answer.error_code == ErrorCode.INVALID_REQUEST
+    assert client.acknowledge({}, share_session_epoch=0).error_code == ErrorCode.INVALID_SHARE_SESSION_EPOCH
+
+
+def test_sessions_are_limited_and_the_answer_comes_after_max_wait(server, client):
+    with ExitStack() as stack:
+        clients = [stack.enter_context(another(server, client, f"m{number}")) for number in range(200)]
+        for each in clients:
+            assert each.fetch(0).error_code == 0
+        late = stack.enter_context(another(server, client, "late"))
+        assert late.fetch(0).error_code == ErrorCode.SHARE_SESSION_LIMIT_REACHED
+        begun = monotonic()
+        assert late.fetch(0, max_wait_ms=100).error_code == ErrorCode.SHARE_SESSION_LIMIT_REACHED
+        assert monotonic() - begun >= 0.09
+        clients[0].fetch(share_session_epoch=-1)
+        assert late.fetch(0).error_code == 0
+
+
+def test_a_topic_that_is_deleted_is_unknown_and_others_go_on(client):
+    first_fetch(client)
+    client.request(DeleteTopicsRequest(topic_names=["orders"], timeout_ms=5000), 5)
+    assert errors(client.fetch()) == {0: ErrorCode.UNKNOWN_TOPIC_ID}
+    assert errors(client.acknowledge({0: [(0, 2, ACCEPT)]})) == {0: ErrorCode.UNKNOWN_TOPIC_ID}
+
+
+def test_partitions_that_were_never_initialized_are_an_error(client):
+    client.make_topic("other")
+    client.put("other", b"a")
+    assert errors(client.fetch(0, max_wait_ms=5000)) == {0: ErrorCode.UNKNOWN_SERVER_ERROR}
+
+
+def test_a_topic_that_may_not_be_read_is_refused_at_every_fetch(client):
+    first_fetch(client)
+    allow_only_admin(client, ResourceType.TOPIC, "orders")
+    assert errors(client.fetch()) == {0: ErrorCode.TOPIC_AUTHORIZATION_FAILED}
+    assert errors(client.fetch()) == {0: ErrorCode.TOPIC_AUTHORIZATION_FAILED}
+    assert errors(client.acknowledge({0: [(0, 2, ACCEPT)]})) == {0: ErrorCode.TOPIC_AUTHORIZATION_FAILED}
+
+
+def test_a_group_that_may_not_be_read_is_refused_as_a_whole(client):
+    first_fetch(client)
+    allow_only_admin(client, ResourceType.GROUP, GROUP)
+    assert client.fetch().error_code == ErrorCode.GROUP_AUTHORIZATION_FAILED
+    assert client.acknowledge({0: [(0, 2, ACCEPT)]}).error_code == ErrorCode.GROUP_AUTHORIZATION_FAILED
+
+
+def allow_only_admin(client: ShareClient, resource_type: ResourceType, name: str) -> None:
+    creation = AclCreation(
+        resource_type=resource_type,
+        resource_name=name,
+        resource_pattern_type=PatternType.LITERAL,
+        principal="User:somebody",
+        host="*",
+        operation=AclOperation.READ,
+        permission_type=PermissionType.ALLOW,
+    )
+    (result,) = client.request(CreateAclsRequest(creations=[creation]), 3).results
+    assert result.error_code == 0, result
+
+
+def test_share_groups_that_are_switched_off_forget_what_is_in_memory(client):
+    first_fetch(client)
+    set_level(client, 0)
+    assert client.fetch().error_code == ErrorCode.UNSUPPORTED_VERSION
+    assert client.acknowledge({0: [(0, 2, ACCEPT)]}).error_code == ErrorCode.UNSUPPORTED_VERSION
+    set_level(client, 1)
+    assert client.fetch().error_code == ErrorCode.SHARE_SESSION_NOT_FOUND
+    client.epoch = 0
+    assert acquired(first_fetch(client)) == [(0, 0, 2, 1)]
+
+
+def set_level(client: ShareClient, level: int) -> None:
+    update = FeatureUpdateKey(feature="share.version", max_version_level=level, upgrade_type=2 if level == 0 else 1)
+    answer = client.request(UpdateFeaturesRequest(feature_updates=[update], timeout_ms=5000), 1)
+    assert answer.error_code == 0, answer
+
+
+def test_what_was_accepted_does_not_come_again_after_a_restart(server, client):
+    first_fetch(client)
+    client.acknowledge({0: [(0, 0, ACCEPT)]})
+    topic_id = client.topic_id
+    server.restart()
+    with ShareClient(server.bootstrap, "b", topic_id) as other:
+        assert acquired(first_fetch(other)) == [(0, 1, 2, 1)]
+
+
+def test_a_fetch_above_the_quota_is_answered_in_full_and_throttled(server, client):
+    first_fetch(client)
+    client.put("orders", bytes(20_000))
+    with QuotaClient(server.bootstrap) as admin:
+        admin.set("a", consumer_byte_rate=1000.0)
+        answer = client.fetch(max_wait_ms=5000)
+        assert acquired(answer) == [(0, 3, 3, 1)]
+        assert answer.throttle_time_ms > 0
+        admin.set("a", consumer_byte_rate=None)
