@@ -1,6 +1,6 @@
 """The offsets of the record batches that a fetch has read, from their headers alone."""
 
-from libc.stdint cimport int16_t, int64_t, uint8_t, uint64_t
+from libc.stdint cimport int16_t, int64_t, uint8_t
 from libc.stdlib cimport free, malloc, realloc
 
 from _wire.batches cimport (
