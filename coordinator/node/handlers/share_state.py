@@ -21,9 +21,9 @@ from coordinator.core.error_responses import ErrorForEachPartition
 from coordinator.core.operation import Operation
 from coordinator.core.share_state import operations
 from coordinator.core.share_state.batches import count_of, unpacked
-from coordinator.core.share_state.requests import Initialize, Named, Outcome, Read, Write
+from coordinator.core.share_state.requests import Initialize, Named, Outcome, Read, Write, refused
 from coordinator.core.share_state.state import SharePartition
-from coordinator.core.share_states import StateBatch
+from coordinator.core.share_states import UNKNOWN_COUNT, StateBatch
 from coordinator.front.dispatch import DispatchTable
 from coordinator.front.request_context import RequestContext
 from coordinator.runtime.slices import Steps
@@ -44,10 +44,12 @@ class StateApi(msgspec.Struct, frozen=True):
     request: Callable[[SharePartition, Any], Any]
     """(share partition, its part of the request) → the request of the operation."""
     fields: Callable[[Outcome], Fields] = lambda outcome: {}
-    """The fields of an answer beside the error."""
+    """The fields of an answer without an error."""
+    of_error: Fields = {}
+    """Those of an answer with one, where they are not 0."""
 
     def partition_of(self, index: int, error: ErrorCode) -> Any:
-        return self.module.PartitionResult(partition=index, error_code=error, error_message=error.description)
+        return self.answer(index, refused(error))
 
     @property
     def name(self) -> str:
@@ -59,7 +61,7 @@ class StateApi(msgspec.Struct, frozen=True):
         return found
 
     def answer(self, index: int, outcome: Outcome) -> Any:
-        fields = self.fields(outcome) if outcome.error is NONE else {}
+        fields = self.fields(outcome) if outcome.error is NONE else self.of_error
         error = {"error_code": outcome.error, "error_message": outcome.message}
         return self.module.PartitionResult(partition=index, **error, **fields)
 
@@ -117,7 +119,13 @@ STATE_APIS: Final = (
     StateApi(operations.READ, read_share_group_state, _read, _state_fields),
     StateApi(operations.WRITE, write_share_group_state, _write),
     StateApi(operations.DELETE, delete_share_group_state, _named),
-    StateApi(operations.SUMMARIZE, read_share_group_state_summary, _named, _summary_fields),
+    StateApi(
+        operations.SUMMARIZE,
+        read_share_group_state_summary,
+        _named,
+        _summary_fields,
+        {"delivery_complete_count": UNKNOWN_COUNT},
+    ),
 )
 
 

@@ -103,6 +103,8 @@ def test_states_are_written_and_read(client):
     assert summary(client).delivery_complete_count == -1, "version 0 has no such count"
     assert write(client, state_epoch=1) == ErrorCode.FENCED_STATE_EPOCH
     assert read(client, 2).error_code == ErrorCode.INVALID_REQUEST
+    unknown = summary(client, 3)
+    assert (unknown.error_code, unknown.delivery_complete_count) == (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, -1)
 
 
 def test_of_a_partition_that_is_named_twice_the_last_answer_counts(client):
