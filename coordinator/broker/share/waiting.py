@@ -40,7 +40,10 @@ class WaitingFetch(msgspec.Struct, eq=False):
     timer: int = 0
 
     def is_ready(self, woken: SharePartition | None = None) -> Steps[bool]:
-        """Whether there is enough, or an error; `woken` is the one that has changed."""
+        """Whether there is enough, or an error of reading; `woken` is the one that has changed.
+
+        One that could not be loaded is told at the end, as on Kafka: its clients ask again at once.
+        """
         if woken is not None and woken.can_be_fetched():
             available = woken.available_bytes()
             if available < 0 or min(available, self.max_bytes // len(self.share_partitions)) >= self.min_bytes > 0:
@@ -49,8 +52,6 @@ class WaitingFetch(msgspec.Struct, eq=False):
         for number, share_partition in enumerate(self.share_partitions, 1):
             if share_partition.can_be_fetched():
                 counts.append(share_partition.available_bytes())
-            elif share_partition.load_error:
-                return True
             if number % ADDED_AT_ONCE == 0:
                 yield
         if not counts:
@@ -154,9 +155,7 @@ class WaitingFetches:
         while waits.must_look_again:
             waits.must_look_again = False
             for fetch in list(waits.fetches):
-                if not share_partition.load_error and (
-                    not share_partition.can_be_fetched() or share_partition.available_bytes() == 0
-                ):
+                if not share_partition.can_be_fetched() or share_partition.available_bytes() == 0:
                     break
                 if fetch.answer is not None and fetch in waits.fetches:
                     is_ready = yield from fetch.is_ready(share_partition)

@@ -193,6 +193,8 @@ def test_one_that_cannot_be_loaded_is_an_error_and_is_loaded_by_the_next_fetch(s
     produce(shares, b"a")
     shares.states.stored[GROUP, shares.topic_ids["orders"], 0] = stored
     fetched = shares.share_fetch("orders", max_wait_ms=WAIT_MS)
+    assert fetched.is_waiting, "clients ask again at once"
+    shares.advance(WAIT_MS)
     assert fetched.error == error
     assert len(shares.share_partitions) == 0
     del shares.states.stored[GROUP, shares.topic_ids["orders"], 0]
