@@ -84,6 +84,7 @@ class ShareFetchService:
         self, group_id: str, partitions: Sequence[TopicIdPartition], found: dict[TopicIdPartition, PartitionData]
     ) -> Steps[list[SharePartition]]:
         opened = []
+        is_committed = self._share_partitions.settings_of(group_id).is_committed
         for number, (topic_id, index) in enumerate(partitions, 1):
             topic = self._image.topics_by_id.get(topic_id)
             if topic is None:
@@ -92,7 +93,7 @@ class ShareFetchService:
             share_partition = self._share_partitions.open(ShareKey(group_id, topic_id, index), topic.name)
             if isinstance(share_partition, SharePartition):
                 opened.append(share_partition)
-                if share_partition.settings.is_committed and share_partition.log.open_transactions is None:
+                if is_committed and share_partition.log.open_transactions is None:
                     # Otherwise nobody could say how much of it is committed.
                     yield from self._fetch_service.read_transactions(share_partition.log)
             elif share_partition is not None:
@@ -124,9 +125,10 @@ class ShareFetchService:
         """Read what may be acquired of each share partition, and acquire it."""
         reading: list[SharePartition] = []
         size_bytes, left_records = 0, terms.max_records
+        settings = share_partitions[0].settings
         try:
             for number, share_partition in enumerate(share_partitions, 1):
-                if share_partition.can_be_fetched():
+                if share_partition.can_be_fetched(settings):
                     share_partition.is_fetching = True
                     reading.append(share_partition)
                 elif share_partition.load_error:
@@ -138,7 +140,7 @@ class ShareFetchService:
                 yield size_bytes + part_bytes
                 _, topic_id, index = share_partition.key
                 answer = found[topic_id, index] = PartitionData(partition_index=index, records=b"")
-                if left_records > 0 and part_bytes > 0 and share_partition.available_bytes() != 0:
+                if left_records > 0 and part_bytes > 0 and share_partition.available_bytes(settings) != 0:
                     left_records -= yield from self._acquire(
                         terms, share_partition, (part_bytes, left_records), size_bytes == 0, answer
                     )

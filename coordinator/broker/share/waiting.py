@@ -44,14 +44,15 @@ class WaitingFetch(msgspec.Struct, eq=False):
 
         One that could not be loaded is told at the end, as on Kafka: its clients ask again at once.
         """
-        if woken is not None and woken.can_be_fetched():
-            available = woken.available_bytes()
+        settings = self.share_partitions[0].settings
+        if woken is not None and woken.can_be_fetched(settings):
+            available = woken.available_bytes(settings)
             if available < 0 or min(available, self.max_bytes // len(self.share_partitions)) >= self.min_bytes > 0:
                 return True
         counts = []
         for number, share_partition in enumerate(self.share_partitions, 1):
-            if share_partition.can_be_fetched():
-                counts.append(share_partition.available_bytes())
+            if share_partition.can_be_fetched(settings):
+                counts.append(share_partition.available_bytes(settings))
             if number % ADDED_AT_ONCE == 0:
                 yield
         if not counts:
@@ -155,7 +156,8 @@ class WaitingFetches:
         while waits.must_look_again:
             waits.must_look_again = False
             for fetch in list(waits.fetches):
-                if not share_partition.can_be_fetched() or share_partition.available_bytes() == 0:
+                settings = share_partition.settings
+                if not share_partition.can_be_fetched(settings) or share_partition.available_bytes(settings) == 0:
                     break
                 if fetch.answer is not None and fetch in waits.fetches:
                     is_ready = yield from fetch.is_ready(share_partition)

@@ -8,6 +8,7 @@ import pytest
 
 from _wire.errors import ErrorCode
 from coordinator.broker.share.fetch_service import shared_out
+from coordinator.broker.share.settings import RecordSettings
 from coordinator.broker.share.share_partition import SharePartition
 from tests.broker.share.memory_states import StoredState
 from tests.broker.share.virtual_shares import GROUP, VirtualShares
@@ -118,11 +119,11 @@ def test_those_that_wait_in_vain_are_not_looked_at(shares, monkeypatch):
     waiting = [shares.share_fetch("orders", member_id=str(number), max_wait_ms=WAIT_MS) for number in range(50)]
     looks = count(1)
     share_partition = shares.share_partition("orders")
-    original: Callable[[SharePartition], int] = type(share_partition).available_bytes
+    original: Callable[[SharePartition, RecordSettings], int] = type(share_partition).available_bytes
 
-    def counted(self: SharePartition) -> int:
+    def counted(self: SharePartition, settings: RecordSettings) -> int:
         next(looks)
-        return original(self)
+        return original(self, settings)
 
     monkeypatch.setattr(type(share_partition), "available_bytes", counted)
     produce(shares, b"a")
