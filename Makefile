@@ -24,7 +24,7 @@ COMPILED := $(shell find _wire coordinator \( -path '*/messages' -prune \) -o -t
 COMPILED_TESTS := $(shell find tests -name '*.pyx' -o -name '*.pxd')
 BENCHES := $(sort $(wildcard tests/bench/bench_*.py))
 
-.PHONY: help image-check manifests-check wheels audit-cases build build-tests demo cluster-demo cluster-front-demo cluster-rounds run debug check test test-computing test-realtime test-spark compare-acls compare-requests conformance-kafka crash rolling-restart upgrade-check upgrade-folder eos eos-java flink-sink folder-swap franz-go-tests fuzz interop interop-ci kafka-tools screenshots simulate simulate-cluster simulate-world world-real streams mutate nightly observe-cases observe-demo relay-kafka tests-of lint format docs hostile bench bench-acls bench-assignors bench-broker bench-broker-logs bench-cleaner bench-cluster bench-consumer-assignors bench-consumer-offsets bench-coordinator bench-dashboard bench-instructions bench-load bench-offsets-scan bench-partitions bench-pipeline bench-relay bench-testkit bench-timers bench-wire lock testing-examples clean java python watch-rounds bench-watch
+.PHONY: help image-check manifests-check wheels audit-cases build build-tests demo cluster-demo cluster-front-demo cluster-rounds run debug check test test-computing test-realtime test-spark compare-acls compare-requests conformance-kafka crash rolling-restart upgrade-check upgrade-folder eos eos-java flink-sink folder-swap franz-go-tests fuzz instructions interop interop-ci kafka-tools screenshots simulate simulate-cluster simulate-world world-real streams mutate nightly observe-cases observe-demo relay-kafka tests-of lint format docs hostile bench bench-acls bench-assignors bench-broker bench-broker-logs bench-cleaner bench-cluster bench-consumer-assignors bench-consumer-offsets bench-coordinator bench-dashboard bench-instructions bench-load bench-offsets-scan bench-partitions bench-pipeline bench-relay bench-testkit bench-timers bench-wire lock testing-examples clean java python watch-rounds bench-watch
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 16
@@ -247,8 +247,11 @@ bench-acls: build-tests ## what the authorizer adds to a request with 10,000 ACL
 bench-broker: build-tests ## producing, fetching and transactions, beside Apache Kafka (Java and Maven)
 	@$(BIN)/python tests/bench/bench_broker.py
 
-bench-instructions: build-tests ## instructions per request, of this folder or of CHECKOUTS that are built (valgrind)
-	@$(BIN)/python tests/bench/bench_instructions.py $(CHECKOUTS)
+bench-instructions: build-tests ## instructions per request, of this folder or of CHECKOUTS that are built (valgrind; ARGUMENTS=--write keeps them)
+	@$(BIN)/python tests/bench/bench_instructions.py $(ARGUMENTS) $(CHECKOUTS)
+
+instructions: build-tests ## fail if a request takes 2 % more instructions than tests/bench/instructions/instructions.toml says (valgrind)
+	@$(BIN)/python tests/bench/bench_instructions.py --check
 
 bench-load: build-tests ## the start on RECORDS (10000000) committed offsets, beside Apache Kafka on the same segments (Java and Maven)
 	@$(BIN)/python tests/bench/bench_load.py

@@ -19,7 +19,12 @@ from coordinator.logger import logger
 
 BACKLOG: Final = 1024
 ACCEPTED_AT_ONCE: Final = 16
-"""In one iteration of the event loop, so that connections that come do not delay those that are there."""
+"""At most, in one iteration of the event loop: connections that come do not delay those that are there."""
+SOON_SECONDS: Final = 0.002
+"""Whoever comes so soon after the last one may be one of many that come together."""
+DOUBLED_AFTER: Final = 4
+"""Iterations in a row with so soon a connection until twice as many are accepted in one. It begins with one, because to
+find out that no other connection waits takes a system call in vain."""
 
 LAST_SHARE: Final = 10
 """The last tenth of the connections is for addresses that have few."""
@@ -59,6 +64,8 @@ class Acceptor:
         self._descriptors = descriptors or DescriptorReserve()
         self._on_rejected = on_rejected
         self._listeners: dict[socket.socket, tuple[Callable[[], Connection], ProtocolOf | None]] = {}
+        self._in_a_row = 0
+        self._accepted_at = 0.0
         self._starting: set[Task[Any]] = set()
         self._retry: asyncio.TimerHandle | None = None
         self._is_paused = False
@@ -97,18 +104,23 @@ class Acceptor:
         self._listeners.clear()
 
     def _accept_from(self, listening: socket.socket) -> None:
-        for _ in range(ACCEPTED_AT_ONCE):
+        now = self._loop.time()
+        comes_soon = now - self._accepted_at < SOON_SECONDS
+        self._in_a_row = self._in_a_row + 1 if comes_soon else 0
+        self._accepted_at = now
+        for _ in range(min(1 << min(self._in_a_row // DOUBLED_AFTER, 10), ACCEPTED_AT_ONCE)):
             room = self._room(listening)
             if room <= 0:
                 self._pause(self._reason_to_pause(), RETRY_SECONDS)
                 return
-            wait = self._rate.wait(self._loop.time())
+            wait = self._rate.wait(now)
             if wait:
                 self._pause("", wait)
                 return
             try:
                 accepted, peer = listening.accept()
             except (BlockingIOError, InterruptedError):
+                self._in_a_row = 0
                 return
             except ConnectionAbortedError:
                 continue
@@ -117,6 +129,7 @@ class Acceptor:
                 self._pause(f"cannot accept connections: {problem.strerror}", RETRY_SECONDS)
                 return
             self._rate.consume()
+            self._descriptors.given(accepted.fileno())
             address = plain_address(peer[0])
             if room <= self._last_share and self._limits.accepted_from(address) >= FEW_CONNECTIONS:
                 accepted.close()

@@ -3,7 +3,7 @@
 As in Kafka, the next request of a connection is handled only after the response to the previous one. Heartbeats of live
 sessions are handled here, without the dispatcher; all other requests go to the dispatcher. All responses of one loop
 iteration are sent with one write. Commits of steady members are read here, too, and wait in their shards; OffsetFetch
-of a group for which nothing waits is answered here.
+of a group for which nothing waits is answered here, and so are questions that were answered before.
 """
 
 from collections import deque
@@ -21,6 +21,7 @@ from _wire.heartbeat_frames cimport (
 from _wire.offset_fetch_frames cimport OFFSET_FETCH
 from _wire.primitives cimport Message, load_uint16, load_uint32
 from coordinator.metrics.request_meter cimport ListenerMeter, monotonic_ns
+from coordinator.front.repeated_answers cimport Question, RepeatedAnswer, RepeatedAnswers
 from coordinator.groups.sessions cimport SessionTable
 from coordinator.groups.steady_commits cimport SteadyCommit, SteadyCommits
 from coordinator.groups.steady_fetches cimport SteadyFetches
@@ -28,6 +29,7 @@ from coordinator.groups.steady_fetches cimport SteadyFetches
 from _wire.frames import FrameTooLarge
 from coordinator.core.client_connection import ClientConnection
 from coordinator.security.principal import ANONYMOUS
+from coordinator.front.api_versions import SOFTWARE_NAME_VERSION
 from coordinator.front.foreign_protocols import too_large
 from coordinator.front.long_messages import TooLong, not_in_steps
 
@@ -39,6 +41,9 @@ cdef enum:
     BYTES_HELD_AT_MOST = 1 << 16        # of buffered responses; above this they are written before the iteration ends
     HEARTBEAT_ANSWERS_BYTES = 4096      # the size of the buffer for heartbeat responses
     LENGTH_BYTES = 4
+    METADATA = 3
+    FIND_COORDINATOR = 10
+    API_VERSIONS = 18
 
 
 cdef int64_t connections_made = 0
@@ -78,6 +83,7 @@ cdef class Connection:
     cdef public object principal        # who sends the requests: as TLS or a login says before the first one
     cdef readonly int64_t serial        # no other connection of the process has or had it
     cdef public object call             # the RequestContext of the request in progress, or the SteadyCommit that it is
+    cdef Question question              # what the request in progress asks, if its answer may be kept; else None
     cdef public object charge           # what measures the request in progress against quotas; None: nothing does
     cdef public object on_close         # called once if the client disconnects before the response
     cdef public tuple software          # name and version of the client, as it said with ApiVersions (KIP-511)
@@ -229,6 +235,7 @@ cdef class Connection:
         """Send the response to the request in progress, then handle the next one."""
         cdef object call = self.call
         cdef list apart = []
+        cdef int64_t error_codes = 0
         if self.closing or not self.busy or self.muted:
             return
         try:
@@ -237,13 +244,14 @@ cdef class Connection:
             if call.built_bytes > BYTES_IN_STEPS:
                 raise TooLong           # one attempt to encode so much would copy it in vain
             if self.charge is None:
-                self.buffer_apart(
-                    encode_response(call.correlation_id, response, call.api_version, apart, not_in_steps), apart
-                )
+                frame = encode_response(call.correlation_id, response, call.api_version, apart, not_in_steps)
+                self.buffer_apart(frame, apart)
             else:
                 self.buffer_response(self.charge.encode(response, not_in_steps))
             if self.meter is not None:
-                self.meter.requests.count_errors(call.route.api.key, response)
+                error_codes = self.meter.requests.count_errors(call.route.api.key, response)
+            if self.question is not None and call.is_repeatable and self.charge is None and not apart:
+                self.keep_answer(<bytes?>frame, error_codes)
         except TooLong:
             self.dispatcher.encode_in_steps(self, response)
             return
@@ -349,6 +357,7 @@ cdef class Connection:
     cdef handle_next(self):
         self.busy = False
         self.call = None
+        self.question = None
         self.on_close = None
         if self.running:
             return
@@ -553,7 +562,32 @@ cdef class Connection:
             return self.try_commit(frame, now_ms)
         if api_key == OFFSET_FETCH and self.sessions.fetches is not None:
             return self.try_fetch(frame)
+        if api_key in (METADATA, FIND_COORDINATOR, API_VERSIONS) and self.sessions.answers is not None:
+            return self.try_repeated(frame, api_key)
         return False
+
+    cdef bint try_repeated(self, bytes frame, int api_key) except -1:
+        """Send the answer that somebody else got to the same request."""
+        cdef RepeatedAnswers answers = <RepeatedAnswers?>self.sessions.answers
+        cdef RepeatedAnswer found = answers.find(frame, self.endpoint)
+        if found is None:
+            self.question = answers.question(frame, self.endpoint)
+            return False
+        if found.software is not None:
+            self.software = found.software
+        if self.meter is not None:
+            api_version = load_uint16(<const uint8_t *>PyBytes_AS_STRING(frame) + 2)
+            self.meter.requests.without_errors(api_key, api_version, 0, found.error_codes)
+        self.buffer_response(found.to(frame))
+        return True
+
+    cdef keep_answer(self, bytes frame, int64_t error_codes):
+        """Keep the answer to the request in progress for others who ask the same."""
+        cdef object call = self.call
+        cdef tuple software = None
+        if call.route.api.key == API_VERSIONS and call.api_version >= SOFTWARE_NAME_VERSION:
+            software = self.software
+        (<RepeatedAnswers?>self.sessions.answers).keep(self.question, frame, software, error_codes)
 
     cdef bint try_fetch(self, bytes frame) except -1:
         """Answer an OffsetFetch of a group for which nothing waits."""

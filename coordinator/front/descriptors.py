@@ -23,6 +23,9 @@ LIMITS_TRIED: Final = (1 << 20, 10_240)
 """Where the hard limit is infinite, as on macOS, the soft one has another bound, which the system does not tell."""
 
 UNBOUNDED: Final = 1 << 31
+FAR: Final = 1_024
+"""As long as the last connection's number is so far below the reserve, it says how many descriptors are in use; nearer
+to it that is looked up."""
 
 
 def raise_limit() -> int:
@@ -60,6 +63,11 @@ class DescriptorReserve:
         self.limit: Final = soft
         """The most open files; negative: there is no limit."""
         self.reserve: Final = reserve_of(soft)
+        self._last_given: int | None = None
+
+    def given(self, descriptor: int) -> None:
+        """Note the number of a descriptor that the system has just given out: the lowest one that was free."""
+        self._last_given = descriptor
 
     @property
     def connections_max(self) -> int:
@@ -80,6 +88,8 @@ class DescriptorReserve:
         room = self.connections_max - connections
         if room <= 0:
             return room
+        if self._last_given is not None and self._last_given < self.connections_max - FAR:
+            return min(room, self._left_of(self._last_given))
         try:
             probe = os.dup(descriptor)
         except OSError as problem:
@@ -87,4 +97,7 @@ class DescriptorReserve:
                 return 0
             raise
         os.close(probe)
-        return min(room, self.connections_max - (probe - self._open_log_files()))
+        return min(room, self._left_of(probe))
+
+    def _left_of(self, lowest_free: int) -> int:
+        return self.connections_max - (lowest_free - self._open_log_files())

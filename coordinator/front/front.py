@@ -20,6 +20,7 @@ from coordinator.front.listeners import ListenerLogins, Listeners
 from coordinator.front.node_loop import NodeLoop
 from coordinator.front.old_clients import OldClients
 from coordinator.front.rejection_log import RejectionLog
+from coordinator.front.repeated_answers import RepeatedAnswers
 from coordinator.front.request_chain import RequestChain, Step
 from coordinator.front.request_context import RequestContext
 from coordinator.front.request_dispatcher import PassesOn, PeerWatch, RequestDispatcher, RequestPath
@@ -56,6 +57,9 @@ class FrontHome(msgspec.Struct, frozen=True, kw_only=True):
     fire_due: Callable[[], None]
     """Lets the timers fire that are due, before a request is read."""
     passes_on: PassesOn | None = None
+    answers_version: Callable[[], int] | None = None
+    """A number that is another one whenever an answer may be another one of which a handler said that it is repeatable;
+    None: all requests go to their handlers."""
     names_old_clients: bool = True
     """Whether the groups of clients are looked for that are too old for what is served."""
 
@@ -91,6 +95,8 @@ def make_front(
     if home.passes_on is None:
         sessions.commits = _steady_commits(config, loop, groups, chain)
         sessions.fetches = SteadyFetches(sessions, sessions.commits, groups.coordinator)
+    if home.answers_version is not None:
+        sessions.answers = RepeatedAnswers(sessions, home.answers_version)
     dispatcher = RequestDispatcher(
         path,
         peers,

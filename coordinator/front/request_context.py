@@ -35,6 +35,9 @@ class RequestContext(OperationContext):
     built_bytes: int = 0
     """About how much the response takes before it is encoded, if it is one that counts (`LargeAnswers`)."""
 
+    is_repeatable: bool = False
+    """Whether the answer is the same for whoever asks the same, as far as `FrontHome.answers_version` stays."""
+
     @property
     def endpoint(self) -> Endpoint:
         return self.connection.endpoint

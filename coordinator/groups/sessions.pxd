@@ -55,6 +55,7 @@ cdef class SessionTable:
     cdef public bint leaves_requests    # all other requests, too
     cdef public object commits          # the SteadyCommits that answer commits; None: the core answers all
     cdef public object fetches          # the SteadyFetches that answer OffsetFetch; None: the core answers all
+    cdef public object answers          # the RepeatedAnswers of other requests; None: their handlers answer all
     cdef public bint asks_authorizer    # whether a heartbeat needs that its connection was authorized
     cdef readonly uint64_t authorizations   # counts what takes back the authorization of all members
     cdef uint64_t changes               # counts what closes the heartbeats with an epoch of all groups

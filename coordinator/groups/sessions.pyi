@@ -19,6 +19,9 @@ class SessionTable:
     fetches: SteadyFetches | None
     """What answers OffsetFetch of quiet groups; at first nothing does, so that all go to the core."""
 
+    answers: object | None
+    """The `RepeatedAnswers` of what clients ask with each connection; at first there are none."""
+
     asks_authorizer: bool
     """Whether a heartbeat needs that its connection was authorized, by `authorize`; at first it does not."""
 

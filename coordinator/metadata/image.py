@@ -97,6 +97,8 @@ class MetadataImage:
         self.feature_levels: dict[str, int] = {}
         """Features whose level was changed; the others have that of `metadata/features.py`."""
         self.features_epoch = 0
+        self.version = 0
+        """Rises with each record; it is not stored."""
         self.acls: dict[AclBinding, str] = {}
         """ACL → its id."""
         self.acls_version = 0
@@ -118,6 +120,7 @@ class MetadataImage:
             ValueError: a topic name or id, the value of a quota, or a SCRAM mechanism, is invalid.
             KeyError: the topic to change or remove does not exist.
         """
+        self.version += 1
         match record:
             # The changes with most records come first.
             case AclRecord():

@@ -20,6 +20,10 @@ class RemoteNode(msgspec.Struct, frozen=True):
 class Leadership(Protocol):
     """The leaders of all partitions, internal topics included."""
 
+    @property
+    def version(self) -> int:
+        """Rises when what this says may have changed."""
+
     def leader_of(self, topic: str, partition: int) -> int:
         """The id of the node that leads a partition that exists; NO_LEADER if none can."""
 
@@ -29,6 +33,8 @@ class Leadership(Protocol):
 
 class SingleNode:
     """A cluster of one node, which leads every partition."""
+
+    version: Final = 0
 
     def __init__(self, node_id: int) -> None:
         self._node_id = node_id

@@ -66,8 +66,11 @@ cdef class RequestMeter:
             bound += 1
         api.times[bound] += 1
 
-    cdef int count_errors(self, int api_key, object response) except -1:
-        """Count each error code of a response, NONE too; but its own NONE only if there is no other code in it."""
+    cdef int64_t count_errors(self, int api_key, object response) except -1:
+        """Count each error code of a response, NONE too; but its own NONE only if there is no other code in it.
+
+        Returns how many there were, but not of the two responses of groups that are counted by themselves.
+        """
         cdef ApiCounts *api
         cdef Py_ssize_t counted = 0
         if 0 <= api_key < APIS:
@@ -81,7 +84,7 @@ cdef class RequestMeter:
             for path in <tuple>self.error_paths[api_key]:
                 if path or not counted or response.error_code:
                     counted += count_along(api, response, <tuple>path, 0)
-        return 0
+        return counted
 
     def requests(self):
         return [

@@ -71,6 +71,7 @@ def front_home(
         quotas=lambda: storage.image.quotas,
         answered_failure=FailedWrites(loop.fail).answered,
         fire_due=loop.scheduler.fire_due,
+        answers_version=lambda: storage.image.version + storage.leadership.version,
     )
 
 

@@ -314,16 +314,11 @@ REQUIREMENTS: Final[Mapping[str, tuple[Requirement, ...]]] = {
         on_each_topic(AclOperation.READ, topics("topics", name="topic_name")),
     ),
     # The states of share partitions, which Kafka's brokers ask each other for.
-    **dict.fromkeys(
-        (
-            "InitializeShareGroupState",
-            "ReadShareGroupState",
-            "WriteShareGroupState",
-            "DeleteShareGroupState",
-            "ReadShareGroupStateSummary",
-        ),
-        on_cluster(AclOperation.CLUSTER_ACTION),
-    ),
+    "InitializeShareGroupState": on_cluster(AclOperation.CLUSTER_ACTION),
+    "ReadShareGroupState": on_cluster(AclOperation.CLUSTER_ACTION),
+    "WriteShareGroupState": on_cluster(AclOperation.CLUSTER_ACTION),
+    "DeleteShareGroupState": on_cluster(AclOperation.CLUSTER_ACTION),
+    "ReadShareGroupStateSummary": on_cluster(AclOperation.CLUSTER_ACTION),
     "ListTransactions": (on_found(AclOperation.DESCRIBE, ResourceType.TRANSACTIONAL_ID),),
     **GROUP_REQUIREMENTS,
 }

@@ -22,6 +22,7 @@ from tests.differential.kafka import KafkaMissing, RunningKafka
 from tests.folder_swap.consumer_groups import differences_of_groups, fill_groups
 from tests.folder_swap.content import COMPACTED_TOPICS, Seen, differences, fill, go_on, look
 from tests.folder_swap.dump import dump
+from tests.folder_swap.share_groups import differences_of_share_group, fill_share_group
 from tests.servers import RunningServer
 
 CLEANING: Final = {
@@ -30,6 +31,13 @@ CLEANING: Final = {
     "transaction.state.log.num.partitions": "2",
     "auto.create.topics.enable": "false",
     "group.consumer.assignment.interval.ms": "0",
+    "group.consumer.session.timeout.ms": "60000",
+    "group.share.assignment.interval.ms": "0",
+    "group.share.session.timeout.ms": "60000",
+    "share.coordinator.state.topic.num.partitions": "3",
+    "share.coordinator.state.topic.replication.factor": "1",
+    "share.coordinator.state.topic.min.isr": "1",
+    "share.coordinator.snapshot.update.records.per.snapshot": "5",
 }
 NO_CLEANING: Final = CLEANING | {"log.cleaner.enable": "false"}
 """What serves the folders does not compact them further, so that the same records are there."""
@@ -70,6 +78,7 @@ def main() -> int:
 def _to_kafka(folder: Path, seed: int, *, is_killed: bool) -> tuple[str, list[str]]:
     with RunningServer(folder, CLEANING, log_dirs=LOG_DIRS) as server:
         fill(server.bootstrap, seed)
+        shared = fill_share_group(server.bootstrap)
         before, groups = look(server.bootstrap), fill_groups(server.bootstrap)
         if is_killed:
             server.kill()
@@ -85,6 +94,7 @@ def _to_kafka(folder: Path, seed: int, *, is_killed: bool) -> tuple[str, list[st
     settings = NO_CLEANING | {"log.dirs": ",".join(map(str, roots))}
     with RunningKafka(kafka_folder, settings, {}, is_formatted=True) as kafka:
         problems += differences_of_groups(kafka.bootstrap, groups) + _compare(kafka.bootstrap, before)
+        problems += differences_of_share_group(kafka.bootstrap, shared)
         kafka.stop()
     return f"{_figures(before)}, {dumped.files} files with {dumped.records} records dumped", problems
 
@@ -94,6 +104,7 @@ def _to_us(folder: Path, seed: int, *, is_killed: bool) -> tuple[str, list[str]]
     settings = CLEANING | {"log.dirs": ",".join(map(str, roots))}
     with RunningKafka(folder, settings, {}) as kafka:
         fill(kafka.bootstrap, seed)
+        shared = fill_share_group(kafka.bootstrap)
         groups = fill_groups(kafka.bootstrap)
         kafka.stop()
         # What it serves until it is killed is not compacted further.
@@ -109,6 +120,7 @@ def _to_us(folder: Path, seed: int, *, is_killed: bool) -> tuple[str, list[str]]
     _run("import-kafka", roots)
     with RunningServer(folder, NO_CLEANING, log_dirs=LOG_DIRS) as server:
         problems = differences_of_groups(server.bootstrap, groups) + _compare(server.bootstrap, before)
+        problems += differences_of_share_group(server.bootstrap, shared)
         server.stop()
     problems += _run("verify", roots, is_checked=False)
     return _figures(before), problems

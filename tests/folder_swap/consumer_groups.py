@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, Final
 
+from _wire.errors import ErrorCode
 from _wire.messages.consumer_group_describe import ConsumerGroupDescribeRequest
 from _wire.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest, TopicPartitions
 from _wire.messages.find_coordinator import FindCoordinatorRequest
@@ -47,7 +48,7 @@ def described(client: WireClient) -> dict[str, Any]:
 def differences_of_groups(bootstrap: str, before: Mapping[str, Any]) -> list[str]:
     """What the other server says otherwise, and what goes wrong when the members go on there."""
     with WireClient(bootstrap) as client:
-        wait_for(lambda: _group(client, STABLE).error_code == 0, SECONDS, "the groups are loaded")
+        wait_for(lambda: all(_is_loaded(client, each) for each in before), SECONDS, "the groups are loaded")
         after = described(client)
         problems = [
             f"group {each}: {before[each]} became {after[each]}" for each in before if before[each] != after[each]
@@ -67,6 +68,11 @@ def differences_of_groups(bootstrap: str, before: Mapping[str, Any]) -> list[str
         if answers["a steady heartbeat"].assignment is not None or _group(client, STABLE).group_epoch != 3:
             problems.append("the hash of the topics is another one: the group rebalances")
     return problems
+
+
+def _is_loaded(client: WireClient, group_id: str) -> bool:
+    loading = ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, ErrorCode.COORDINATOR_NOT_AVAILABLE, ErrorCode.NOT_COORDINATOR
+    return _group(client, group_id).error_code not in loading
 
 
 def _beat(

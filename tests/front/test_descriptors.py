@@ -92,6 +92,27 @@ def test_the_reserve_is_reached_when_the_others_are_in_use_and_left_again(low_li
             os.close(each)
 
 
+def test_far_from_the_reserve_the_number_of_the_last_connection_says_how_many_are_in_use(monkeypatch):
+    """To look it up takes two system calls per connection."""
+    monkeypatch.setattr(resource, "getrlimit", lambda which: (20_000, 20_000))
+    looked_up: list[int] = []
+    dup = os.dup
+
+    def look_up(descriptor: int) -> int:
+        looked_up.append(descriptor)
+        return dup(descriptor)
+
+    monkeypatch.setattr(os, "dup", look_up)
+    reserve = DescriptorReserve(lambda: 10)
+    reserve.given(13_000)
+    assert reserve.room(0, 100) == 15_000 - 12_990
+    assert reserve.room(0, 14_990) == 10
+    assert looked_up == []
+    reserve.given(13_976)
+    reserve.room(0, 100)
+    assert looked_up == [0]
+
+
 def test_no_descriptor_at_all_is_the_reserve_too(low_limit):
     reserve = DescriptorReserve()
     opened: list[int] = []

@@ -110,7 +110,7 @@ class Thread:
 def facts(image: MetadataImage) -> dict[str, object]:
     """All that it knows, as values that do not change with it; not how often it changed."""
     known = deepcopy(vars(image))
-    del known["topics_version"], known["created_version"], known["acls_version"]
+    del known["topics_version"], known["created_version"], known["acls_version"], known["version"]
     return known
 
 

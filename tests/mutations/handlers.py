@@ -13,13 +13,13 @@ MUTANTS: Final = (
     ),
     Mutant(
         "a request is queued although it was answered at once",
-        "GroupHandlers._enqueue_parts",
+        "GroupHandlers.enqueue_parts",
         "if isinstance(request, Answer):\n    return request.response",
         "if isinstance(request, Answer):\n    return DEFERRED",
     ),
     Mutant(
         "a request about no group is not answered",
-        "GroupHandlers._enqueue_parts",
+        "GroupHandlers.enqueue_parts",
         "return api.merge(())",
         "return DEFERRED",
     ),

@@ -6,6 +6,48 @@ from tests.mutations.mutant import Mutant
 
 MUTANTS: Final = (
     Mutant(
+        "an answer is sent again after the metadata has changed",
+        "RepeatedAnswers.find",
+        "if self.version_now() != self.version:",
+        "if False:",
+    ),
+    Mutant(
+        "an answer is sent again at another listener",
+        "RepeatedAnswers.find",
+        "kept = <dict>self.by_endpoint.get(endpoint)",
+        "kept = <dict>next(iter(self.by_endpoint.values()))",
+    ),
+    Mutant(
+        "an answer is sent again past an authorizer",
+        "RepeatedAnswers.has_steps",
+        "return self.sessions.leaves_heartbeats or self.sessions.leaves_requests or self.sessions.asks_authorizer",
+        "return self.sessions.leaves_heartbeats or self.sessions.leaves_requests",
+    ),
+    Mutant(
+        "an answer is sent again with the correlation id of another",
+        "RepeatedAnswer.to",
+        "PyBytes_AS_STRING(answer) + LENGTH_BYTES,",
+        "PyBytes_AS_STRING(answer) + LENGTH_BYTES + CORRELATION_ID_BYTES,",
+    ),
+    Mutant(
+        "answers are kept without a bound",
+        "RepeatedAnswers.keep",
+        "if version != self.version or self.bytes_kept + size > KEPT_BYTES_MAX:",
+        "if version != self.version:",
+    ),
+    Mutant(
+        "a client whose question was asked before has no software",
+        "Connection.try_repeated",
+        "self.software = found.software",
+        "pass",
+    ),
+    Mutant(
+        "an answer with an error is sent again",
+        "ClusterHandlers.metadata",
+        "call.is_repeatable = _is_repeatable(topics)",
+        "call.is_repeatable = True",
+    ),
+    Mutant(
         "a commit of another generation is steady",
         "SteadyCommits.session_of",
         "if self.sessions.is_live(<Session>found, &fields.instance_id, fields.generation_id, now_ms) or (",

@@ -32,6 +32,8 @@ OFFSETS_PARTITIONS: Final = 4
 class LeaderOfEven:
     """This node leads the partitions of even number, another the rest."""
 
+    version: Final = 0
+
     def leader_of(self, topic: str, partition: int) -> int:
         return OTHER.node_id if partition % 2 else SELF
 

@@ -142,7 +142,9 @@ def _check_shares_of_consumer_group(harness: Harness, group: ConsumerGroup, clie
     """Each partition of each topic that somebody subscribes to has one owner.
 
     As on Kafka, what a classic leader assigned is the target of a group that was upgraded until the next epoch. If a
-    static member changed the protocol before the leader assigned anything, that is nothing.
+    static member changed the protocol before the leader assigned anything, that is nothing. And a member that joins
+    with an empty subscription does not change whether all members subscribe to the same: a target that is due then may
+    give it partitions, which nobody owns until the next epoch.
     """
     if group.target_computed_ms == NEVER:
         return
@@ -152,7 +154,17 @@ def _check_shares_of_consumer_group(harness: Harness, group: ConsumerGroup, clie
     names |= {topic for topic in image.topics for pattern in patterns if re.fullmatch(pattern, topic)}
     owned = [each for client in clients for each in used_by(harness, client)]
     wanted = [(image.topic_id(name), index) for name in names for index in range(image.partition_count(name))]
-    assert sorted(owned) == sorted(wanted), (group.group_id, "each partition has one owner")
+    given_to_nobody = {
+        (topic_id, index)
+        for member_id, member in group.members.items()
+        if not member.metadata.topics and not member.metadata.pattern
+        for topic_id, indexes in group.target(member_id).items()
+        for index in indexes
+    }
+    unowned = set(wanted) - set(owned)
+    assert len(owned) == len(set(owned)), (group.group_id, "no partition has two owners")
+    assert set(owned) <= set(wanted), (group.group_id, "what is owned is subscribed to")
+    assert unowned == given_to_nobody & set(wanted), (group.group_id, "each partition has one owner")
 
 
 def everybody_commits_a_transaction(harness: Harness) -> None:

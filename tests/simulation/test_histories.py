@@ -315,3 +315,15 @@ def test_a_negative_committed_offset_has_a_lag_that_the_audit_can_write():
     steps = *[Step("everybody")] * 5, Step("extreme", 0, commit), Step("subscribe", 1, 2), *[Step("everybody")] * 5
     harness = play(History(Setup((ClientSetup("orders"), ClientSetup("orders"))), steps))
     assert harness.seen["answer OffsetCommit partition NONE"] > 0
+
+
+def test_a_target_that_is_due_when_a_member_without_topics_joins_gives_it_partitions():
+    """Kafka 4.3.1 does so too: joining with an empty list does not change whether all members subscribe to the same.
+
+    Nobody owns those partitions until the next epoch; the check of who owns what has to know that.
+    """
+    two = (
+        ClientSetup("billing", "static-1", 5, 10_000, 20_000, protocol="consumer"),
+        ClientSetup("billing", None, 4, 3_000, 5_000, protocol="consumer"),
+    )
+    play(History(Setup(two, assignment_interval_ms=1_000), (Step("everybody", 0, 431), Step("subscribe", 0, 15))))

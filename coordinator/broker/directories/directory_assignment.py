@@ -176,6 +176,10 @@ class _OnlineOnly:
         self._image = image
         self._offline = offline
 
+    @property
+    def version(self) -> int:
+        return self._leadership.version + len(self._offline)
+
     def leader_of(self, topic: str, partition: int) -> int:
         if self._offline:
             found = self._image.topics.get(topic)

@@ -74,7 +74,7 @@ def write(known: ShareState | None, request: Write, context: OperationContext) -
     event = _written(known, request, known.leader_epoch, context)
     count = count_of(event.after.batches)
     if count > BATCHES_MAX:
-        return _decided(context, refused(ErrorCode.INVALID_REQUEST, _too_many(count)))
+        return _decided(context, refused(ErrorCode.INVALID_REQUEST, _too_many()))
     stored = count if isinstance(event, SnapshotTaken) else len(request.batches)
     return _decided(context, DONE, event, weight=stored // BATCHES_PER_OPERATION)
 
@@ -152,15 +152,15 @@ def _exists(of: SharePartition, context: OperationContext) -> bool:
 
 def _problem_of(batches: Sequence[StateBatch]) -> str | None:
     if len(batches) > BATCHES_MAX:
-        return _too_many(len(batches))
+        return _too_many()
     for batch in batches:
         if batch.last_offset < batch.first_offset:
             return f"A batch ends at offset {batch.last_offset}, before it begins at {batch.first_offset}."
     return None
 
 
-def _too_many(count: int) -> str:
-    return f"The state would have {count} batches, at most {BATCHES_MAX} are possible."
+def _too_many() -> str:
+    return f"The state would have too many batches: at most {BATCHES_MAX} are possible."
 
 
 def _updates_per_snapshot(context: OperationContext) -> int:

@@ -58,6 +58,8 @@ NULL_MEANS_ALL_VERSION: Final = 1
 """Before it, an empty list of topics asks for all; from it on null does."""
 IDS_VERSION: Final = 12
 """From this version on topics can be asked for by id; v10 and v11 have the field, but no use for it (KIP-516)."""
+REPEATED_MAX: Final = 500
+"""Topics, and partitions of all of them, of an answer that is kept for others who ask the same."""
 NO_NODE: Final = -1
 BROKER_ENDPOINTS: Final = 1
 CONTROLLER_ENDPOINTS: Final = 2
@@ -119,6 +121,7 @@ class ClusterHandlers:
             call.connection.software = software_of(request)
         if not self._listed:
             self._listed = [listed(self._served[key]) for key in sorted(self._served)]
+        call.is_repeatable = True
         return ApiVersionsResponse(
             api_keys=self._listed,
             supported_features=_supported_features(call.api_version),
@@ -170,7 +173,10 @@ class ClusterHandlers:
             topics=topics,
             cluster_authorized_operations=_cluster_operations(request.include_cluster_authorized_operations),
         )
-        return (yield from answer_when_committed(self._metadata, response)) if has_created else response
+        if has_created:
+            return (yield from answer_when_committed(self._metadata, response))
+        call.is_repeatable = _is_repeatable(topics)
+        return response
 
     def _nodes(self, call: RequestContext) -> list[RemoteNode]:
         """All nodes of the cluster, this one by the listener that the client came in by."""
@@ -281,8 +287,11 @@ class ClusterHandlers:
             for key in request.coordinator_keys:
                 found.append(self._coordinator(key, request.key_type, call))
                 yield
+            are_found = all(each.error_code == ErrorCode.NONE for each in found)
+            call.is_repeatable = are_found and request.key_type == CoordinatorType.GROUP
             return FindCoordinatorResponse(coordinators=found)
         one = self._coordinator(request.key, request.key_type, call)
+        call.is_repeatable = one.error_code == ErrorCode.NONE and request.key_type == CoordinatorType.GROUP
         return FindCoordinatorResponse(
             error_code=one.error_code,
             error_message=one.error_message,
@@ -340,6 +349,13 @@ def _cluster_operations(are_asked_for: bool) -> int:
 
 def _is_by_id(requested_topics: MetadataRequestTopic) -> bool:
     return requested_topics.name is None or requested_topics.topic_id != NO_ID
+
+
+def _is_repeatable(topics: list[MetadataResponseTopic]) -> bool:
+    """Whether there is no error in an answer that is short enough to be kept."""
+    if len(topics) > REPEATED_MAX or sum(len(topic.partitions) for topic in topics) > REPEATED_MAX:
+        return False
+    return not any(topic.error_code or any(each.error_code for each in topic.partitions) for topic in topics)
 
 
 def _metadata_error(request: MetadataRequest, error: ErrorCode, api_version: int) -> MetadataResponse:

@@ -4,7 +4,7 @@ Kafka's brokers ask each other these; here a node asks itself, and tools may ask
 `ShareCoordinatorService`.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final
 
 import msgspec
@@ -21,6 +21,7 @@ from coordinator.core.error_responses import ErrorForEachPartition
 from coordinator.core.operation import Operation
 from coordinator.core.share_state import operations
 from coordinator.core.share_state.batches import count_of, unpacked
+from coordinator.core.share_state.decisions import BATCHES_MAX
 from coordinator.core.share_state.requests import Initialize, Named, Outcome, Read, Write, refused
 from coordinator.core.share_state.state import SharePartition
 from coordinator.core.share_states import UNKNOWN_COUNT, StateBatch
@@ -41,8 +42,8 @@ class StateApi(msgspec.Struct, frozen=True):
     operation: Operation
     module: Any
     """That of its messages."""
-    request: Callable[[SharePartition, Any], Any]
-    """(share partition, its part of the request) → the request of the operation."""
+    request: Callable[[SharePartition, Any, list[StateBatch]], Any]
+    """(share partition, its part of the request, the batches in that) → the request of the operation."""
     fields: Callable[[Outcome], Fields] = lambda outcome: {}
     """The fields of an answer without an error."""
     of_error: Fields = {}
@@ -72,23 +73,19 @@ class StateApi(msgspec.Struct, frozen=True):
         )
 
 
-def _initialize(of: SharePartition, asked: Any) -> Initialize:
+def _initialize(of: SharePartition, asked: Any, batches: object) -> Initialize:
     return Initialize(of, asked.state_epoch, asked.start_offset)
 
 
-def _write(of: SharePartition, asked: Any) -> Write:
-    batches = tuple(
-        StateBatch(each.first_offset, each.last_offset, each.delivery_state, each.delivery_count)
-        for each in asked.state_batches
-    )
+def _write(of: SharePartition, asked: Any, batches: list[StateBatch]) -> Write:
     return Write(of, asked.state_epoch, asked.leader_epoch, asked.start_offset, asked.delivery_complete_count, batches)
 
 
-def _read(of: SharePartition, asked: Any) -> Read:
+def _read(of: SharePartition, asked: Any, batches: object) -> Read:
     return Read(of, asked.leader_epoch)
 
 
-def _named(of: SharePartition, asked: Any) -> Named:
+def _named(of: SharePartition, asked: Any, batches: object) -> Named:
     return Named(of)
 
 
@@ -152,16 +149,24 @@ class ShareStateHandlers:
     @staticmethod
     def _questions(api: StateApi, request: Any) -> Steps[list[Question]]:
         questions = []
-        batches = 0
         for topic in request.topics:
             for asked in topic.partitions:
                 of = SharePartition(request.group_id, topic.topic_id, asked.partition)
-                questions.append(Question(api.operation, of, api.request(of, asked)))
-                batches += 1 + len(getattr(asked, "state_batches", ()))
-                if batches >= BATCHES_AT_ONCE:
-                    batches = 0
+                batches = yield from _batches(getattr(asked, "state_batches", ()))
+                questions.append(Question(api.operation, of, api.request(of, asked, batches)))
+                if len(questions) % BATCHES_AT_ONCE == 0:
                     yield
         return questions
+
+
+def _batches(asked: Sequence[Any]) -> Steps[list[StateBatch]]:
+    """The batches of a request; of too many no more than it takes to see that."""
+    found: list[StateBatch] = []
+    for each in asked[: BATCHES_MAX + 1]:
+        found.append(StateBatch(each.first_offset, each.last_offset, each.delivery_state, each.delivery_count))
+        if len(found) % BATCHES_AT_ONCE == 0:
+            yield
+    return found
 
 
 def _response(api: StateApi, answered: Iterable[tuple[Question, Outcome]]) -> Steps[Any]:

@@ -107,6 +107,15 @@ def test_states_are_written_and_read(client):
     assert (unknown.error_code, unknown.delivery_complete_count) == (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, -1)
 
 
+def test_very_many_batches_are_refused(client):
+    initialize(client, 0)
+    many = [(2 * each, 2 * each, 2, 1) for each in range(30_000)]
+    assert write(client, *many) == ErrorCode.INVALID_REQUEST
+    assert write(client, *many[:20_000]) == NONE
+    assert len(read(client).state_batches) == 20_000
+    assert write(client, many[20_000]) == ErrorCode.INVALID_REQUEST
+
+
 def test_of_a_partition_that_is_named_twice_the_last_answer_counts(client):
     (result,) = initialize(client, 0, 1, 0)
     assert sorted(each.partition for each in result.partitions) == [0, 1]
