@@ -107,11 +107,13 @@ class ShareFetchService:
         waiting = self._waiting
         try:
             yield from waiting.add(fetch)
-            # Looked at again after the last step: what came before it was told to nobody.
-            while not (yield from fetch.is_ready()):
-                is_over = yield from awaited(partial(waiting.start, fetch), is_urgent=True)
-                if is_over:
+            is_over = False
+            while not is_over:
+                fetch.must_look_again = False
+                if (yield from fetch.is_ready()):
                     break
+                if not fetch.must_look_again:
+                    is_over = yield from awaited(partial(waiting.start, fetch), is_urgent=True)
         finally:
             waiting.remove(fetch)
 

@@ -38,6 +38,8 @@ class WaitingFetch(msgspec.Struct, eq=False):
     answer: Callable[[bool], None] | None = None
     """Called once, with whether the time is over."""
     timer: int = 0
+    must_look_again: bool = False
+    """Whether there was something for it to see while it looked at its share partitions."""
 
     def is_ready(self, woken: SharePartition | None = None) -> Steps[bool]:
         """Whether there is enough, or an error of reading; `woken` is the one that has changed.
@@ -159,7 +161,9 @@ class WaitingFetches:
                 settings = share_partition.settings
                 if not share_partition.can_be_fetched(settings) or share_partition.available_bytes(settings) == 0:
                     break
-                if fetch.answer is not None and fetch in waits.fetches:
+                if fetch.answer is None:
+                    fetch.must_look_again = True
+                elif fetch in waits.fetches:
                     is_ready = yield from fetch.is_ready(share_partition)
                     if is_ready and fetch.answer is not None:
                         answer, fetch.answer = fetch.answer, None

@@ -7,9 +7,11 @@ from typing import Final
 import pytest
 
 from _wire.errors import ErrorCode
-from coordinator.broker.share.fetch_service import shared_out
+from coordinator.broker.share import waiting
+from coordinator.broker.share.fetch_service import ShareFetchTerms, shared_out
 from coordinator.broker.share.settings import RecordSettings
 from coordinator.broker.share.share_partition import SharePartition
+from coordinator.runtime.slices import at_once
 from tests.broker.share.memory_states import StoredState
 from tests.broker.share.virtual_shares import GROUP, VirtualShares
 from tests.broker.virtual_broker import batch
@@ -273,3 +275,25 @@ def test_many_locks_that_end_together_are_stored_together(shares):
     stored = [write.batches for write in shares.states.writes]
     assert stored == [[(each, each, 0, 1)] for each in range(1, 51)] + [[(51, 199, 0, 1)]]
     assert shares.share_fetch("orders").acquired == [(0, 1, 199, 2)]
+
+
+def test_what_comes_while_a_fetch_looks_at_many_partitions_is_not_missed(shares, monkeypatch):
+    monkeypatch.setattr(waiting, "ADDED_AT_ONCE", 1)
+    shares.share_fetch("orders", 0, 1)
+    terms = ShareFetchTerms(
+        group_id=GROUP,
+        member_id="a",
+        max_wait_ms=WAIT_MS,
+        min_bytes=1,
+        max_bytes=1000,
+        max_records=10,
+        batch_size=10,
+        is_record_limit=False,
+    )
+    topic_id = shares.topic_ids["orders"]
+    steps = shares.share_fetches.fetch(terms, [(topic_id, 0), (topic_id, 1)], shares.clock.now_ms())
+    for _ in range(5):  # looked at both, added both, looked at the first one again
+        assert next(steps) is None
+    produce(shares, b"a")
+    found = at_once(steps)
+    assert [each.first_offset for each in found[topic_id, 0].acquired_records] == [0]
