@@ -52,6 +52,10 @@ cdef class FetchedBatches:
     def __len__(self):
         return self.count
 
+    @property
+    def last_offset(self):
+        return self.bounds[self.count - 1].last_offset if self.count else -1
+
     cdef int64_t end_of_batch_with(self, int64_t offset) noexcept:
         # The last batch that begins at the offset or before it.
         cdef Py_ssize_t low = 0, high = self.count, middle

@@ -8,7 +8,7 @@ import pytest
 
 from _wire.errors import ErrorCode
 from coordinator.broker.share import waiting
-from coordinator.broker.share.fetch_service import ShareFetchTerms, shared_out
+from coordinator.broker.share.fetch_service import READ_FIRST_BYTES, ShareFetchTerms, shared_out
 from coordinator.broker.share.settings import RecordSettings
 from coordinator.broker.share.share_partition import SharePartition
 from coordinator.runtime.slices import at_once
@@ -297,3 +297,28 @@ def test_what_comes_while_a_fetch_looks_at_many_partitions_is_not_missed(shares,
     produce(shares, b"a")
     found = at_once(steps)
     assert [each.first_offset for each in found[topic_id, 0].acquired_records] == [0]
+
+
+def test_no_more_is_read_than_the_records_that_are_asked_for(shares, monkeypatch):
+    produce(shares, *[bytes(2000)] * 500)
+    sizes = []
+    original = shares.fetch_service.read_log
+
+    def noted(log, requested, *rest):
+        sizes.append(requested.partition_max_bytes)
+        return original(log, requested, *rest)
+
+    monkeypatch.setattr(shares.fetch_service, "read_log", noted)
+    assert shares.share_fetch("orders", max_records=10).acquired == [(0, 0, 9, 1)]
+    assert sizes == [READ_FIRST_BYTES]
+    del sizes[:]
+    assert shares.share_fetch("orders", max_records=300, batch_size=300).acquired == [(0, 10, 309, 1)]
+    assert sizes == [READ_FIRST_BYTES, 8 * READ_FIRST_BYTES]
+    assert shares.share_fetch("orders").acquired == [(0, 310, 499, 1)]
+
+
+def test_new_records_are_read_beyond_those_that_others_hold(shares):
+    produce(shares, *[bytes(2000)] * 300)
+    shares.share_fetch("orders", member_id="b", max_records=200)
+    shares.acknowledge("orders", (0, 0, RELEASE), member="b")
+    assert shares.share_fetch("orders", max_records=50).acquired == [(0, 0, 0, 2), (0, 200, 248, 1)]
