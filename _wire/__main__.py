@@ -64,11 +64,11 @@ def run_decode(options: argparse.Namespace) -> Iterator[str]:
     api, version, body_start = options.api, options.version, 0
     if options.header and not options.response:
         header, body_start = decode_request_header(data)
-        known = APIS.get(header.api_key)
+        api_of_key = APIS.get(header.api_key)
         yield f"header = {header}"
-        if known is None:
+        if api_of_key is None:
             raise UsageError(f"API key {header.api_key} is not defined")
-        api, version = known.name, header.api_version
+        api, version = api_of_key.name, header.api_version
     if api is None:
         raise UsageError("unknown message: give --api NAME, or --header if the bytes start with a request header")
     definition = definition_of(api)

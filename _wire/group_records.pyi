@@ -25,18 +25,18 @@ class GroupRecordScan:
 
     With `group`, records of that id; its commits are counted, and with `offsets_max` the last committed offset is kept
     for that many partitions. Commits of a transaction count when it is committed. Without `group`, the records of all
-    groups whose id is in `wanted` (None: of all); `table` gets the commits of all groups, those of transactions too.
+    groups whose id is in `group_ids` (None: of all); `table` gets the commits of all groups, those of transactions too.
     """
 
     def __init__(
         self,
         group: bytes | None = None,
         *,
-        wanted: Container[bytes] | None = None,
+        group_ids: Container[bytes] | None = None,
         table: GroupTable | None = None,
         offsets_max: int = 0,
     ) -> None:
-        """Raises ValueError: `group` together with `wanted` or `table`."""
+        """Raises ValueError: `group` together with `group_ids` or `table`."""
 
     def scan(
         self,

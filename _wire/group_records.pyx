@@ -110,7 +110,7 @@ cdef class GroupRecordScan:
     cdef readonly list problems
     cdef readonly int64_t problem_count
     cdef bytes prefix                   # of the key of the one group, after the type
-    cdef object wanted
+    cdef object group_ids
     cdef GroupTable table
     cdef Py_ssize_t offsets_max
     cdef Py_ssize_t open_offsets        # that transactions which have not ended keep, together
@@ -119,11 +119,11 @@ cdef class GroupRecordScan:
     cdef int64_t by_type[TYPES]
     cdef int64_t of_group_by_type[TYPES]
 
-    def __init__(self, bytes group=None, *, wanted=None, GroupTable table=None, Py_ssize_t offsets_max=0):
-        if group is not None and (wanted is not None or table is not None):
+    def __init__(self, bytes group=None, *, group_ids=None, GroupTable table=None, Py_ssize_t offsets_max=0):
+        if group is not None and (group_ids is not None or table is not None):
             raise ValueError("the records of one group, or of several")
         self.prefix = None if group is None else len(group).to_bytes(2, "big") + group
-        self.wanted = wanted
+        self.group_ids = group_ids
         self.table = table
         self.offsets_max = offsets_max
         self.commits = CommitCounts()
@@ -263,12 +263,12 @@ cdef class GroupRecordScan:
             if batch.attributes & CONTROL_FLAG:
                 self.end_transaction(batch.producer_id, &record)
             else:
-                self.take(&record, transaction, found)
+                self.count_record(&record, transaction, found)
         if transaction is not None and transaction.counts.commits == 0:
             self.forget(batch.producer_id)
         return 0
 
-    cdef int take(self, const Found *record, _Open transaction, list found) except -1:
+    cdef int count_record(self, const Found *record, _Open transaction, list found) except -1:
         cdef int record_type
         cdef Py_ssize_t group_size
         if record.key == NULL or record.key_size < GROUP_ID:
@@ -292,8 +292,8 @@ cdef class GroupRecordScan:
             elif self.table is not None:
                 self.table.add_commit(record.key + GROUP_ID, group_size, record.value == NULL, record.timestamp_ms)
             return 0
-        if self.wanted is not None:
-            if PyBytes_FromStringAndSize(<const char *>record.key + GROUP_ID, group_size) not in self.wanted:
+        if self.group_ids is not None:
+            if PyBytes_FromStringAndSize(<const char *>record.key + GROUP_ID, group_size) not in self.group_ids:
                 return 0
         self.found_bytes += record.key_size + record.value_size
         found.append(record_of(record))
@@ -378,7 +378,7 @@ cdef class GroupRecordScan:
                 each.offset, each.timestamp_ms = record.offset, record.timestamp_ms
                 lay_bytes(&each.key, &each.key_size, record.key)
                 lay_bytes(&each.value, &each.value_size, record.value)
-                self.take(&each, None, found)
+                self.count_record(&each, None, found)
         self.next_offset = max(first, <int64_t>header.next_offset)
         return 0
 

@@ -379,9 +379,9 @@ class _Parser:
                 )
 
 
-def _literal(text: str, wanted: type[int] | type[float] | type[str]) -> int | float | str | None:
+def _literal(text: str, literal_type: type[int] | type[float] | type[str]) -> int | float | str | None:
     try:
         value = ast.literal_eval(text)
     except (ValueError, SyntaxError):
         return None
-    return value if isinstance(value, wanted) and not isinstance(value, bool) else None
+    return value if isinstance(value, literal_type) and not isinstance(value, bool) else None

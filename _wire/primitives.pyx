@@ -31,8 +31,8 @@ cdef int raise_malformed(Reader *r, str why) except -1:
     raise MalformedMessage(r.message.decode("ascii"), r.version, field, r.position - r.start, why, understood)
 
 
-cdef int raise_truncated(Reader *r, Py_ssize_t wanted) except -1:
-    return raise_malformed(r, f"truncated: {wanted} bytes wanted, {r.end - r.position} left")
+cdef int raise_truncated(Reader *r, Py_ssize_t needed) except -1:
+    return raise_malformed(r, f"truncated: {needed} bytes wanted, {r.end - r.position} left")
 
 
 cdef int raise_bad_length(Reader *r, int64_t length) except -1:

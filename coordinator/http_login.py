@@ -43,7 +43,7 @@ class Logins:
             ('Basic realm="coordinator", charset="UTF-8"', self._users),
             ('Bearer realm="coordinator"', self._tokens),
         )
-        return ", ".join(kind for kind, known in kinds if known)
+        return ", ".join(kind for kind, secrets in kinds if secrets)
 
     def allow(self, authorization: bytes) -> bool:
         """Whether the value of the header Authorization is right. All are compared, in constant time."""
@@ -134,9 +134,9 @@ def _digest(secret: bytes) -> bytes:
     return hashlib.sha256(secret).digest()
 
 
-def _is_any(secret: bytes, known: list[bytes]) -> bool:
+def _is_any(secret: bytes, secrets: list[bytes]) -> bool:
     digest = _digest(secret)
-    return sum([hmac.compare_digest(digest, each) for each in known]) > 0
+    return sum([hmac.compare_digest(digest, each) for each in secrets]) > 0
 
 
 async def _reject(send: Send, status: int, header: bytes, value: bytes, text: str) -> None:

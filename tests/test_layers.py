@@ -73,12 +73,14 @@ ALLOWED: Final[dict[str, frozenset[str] | None]] = {
         " coordinator.metrics coordinator.admin coordinator.timers"
         " coordinator.internal_topics coordinator.listen_address",
         "coordinator.cluster.brokers": "_wire coordinator.client.bootstrap coordinator.client.login"
-        " coordinator.client.security",
+        " coordinator.client.requests coordinator.client.security coordinator.runtime.slices",
         "coordinator.cluster.log": "_wire coordinator.cluster.brokers coordinator.audit.schema coordinator.core.stored"
         " coordinator.core.stored_batch coordinator.log.config coordinator.runtime",
-        "coordinator.cluster.nodes": "_wire coordinator.cluster.brokers",
-        "coordinator.cluster.sentinels": "_wire coordinator.cluster.brokers",
-        "coordinator.cluster.relay": "_wire coordinator.core coordinator.runtime.slices coordinator.runtime.pauses"
+        "coordinator.cluster.nodes": "_wire coordinator.cluster.brokers coordinator.cluster.found"
+        " coordinator.client.bootstrap coordinator.client.security",
+        "coordinator.cluster.sentinels": "_wire coordinator.cluster.brokers coordinator.runtime.slices",
+        "coordinator.cluster.relay": "_wire coordinator.cluster.found coordinator.core coordinator.runtime.slices"
+        " coordinator.runtime.pauses"
         " coordinator.listen_address coordinator.front.acceptor coordinator.front.connection"
         " coordinator.front.connection_rate coordinator.front.descriptors coordinator.front.limits"
         " coordinator.front.login_limits coordinator.security.principal",

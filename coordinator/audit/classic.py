@@ -4,7 +4,7 @@ from typing import Any, Final, cast
 
 from coordinator.audit import schema
 from coordinator.audit.fields import Fields, connection_fields
-from coordinator.audit.group_state import GroupAuditState, KnownMember
+from coordinator.audit.group_state import AuditedMember, GroupAuditState
 from coordinator.audit.kind_audit import KindAudit, Projection, ms_between
 from coordinator.audit.workers import worker_tasks
 from coordinator.audit.world import World
@@ -23,14 +23,14 @@ def _joined(
     state.remember_member(member, (), 0)
     state.waited_for.pop(event.member_id, None)
     state.note_trigger(Cause.NEW_MEMBER, member, event.reason, event.at_ms)
-    known = _note_join(event, group, state)
+    audited = _note_join(event, group, state)
     return {
-        "member": known,
+        "member": audited,
         "session_timeout_ms": event.session_timeout_ms,
         "rebalance_timeout_ms": event.rebalance_timeout_ms,
         "protocols": [protocol.name for protocol in event.protocols],
-        "subscribed_topics": known.topics,
-        "unnamed_topics": known.unnamed_topics,
+        "subscribed_topics": audited.topics,
+        "unnamed_topics": audited.unnamed_topics,
         "reason": event.reason,
         "join_ms": _since_rebalance(event, state, before),
         "protocol_type": event.protocol_type,
@@ -43,16 +43,16 @@ def _joined(
 def _rejoined(
     event: events.MemberRejoined, group: ClassicGroup, state: GroupAuditState, before: GroupState, world: World
 ) -> Fields:
-    known = _note_join(event, group, state)
+    audited = _note_join(event, group, state)
     changed = event.cause is Cause.METADATA_CHANGED
     if changed or before is not PREPARING_REBALANCE:
-        state.note_trigger(event.cause, known.member, event.reason, event.at_ms)
+        state.note_trigger(event.cause, audited.member, event.reason, event.at_ms)
     return {
-        "member": known,
+        "member": audited,
         "metadata_changed": changed,
-        "subscribed_topics": known.topics,
+        "subscribed_topics": audited.topics,
         "reason": event.reason,
-        "unnamed_topics": known.unnamed_topics,
+        "unnamed_topics": audited.unnamed_topics,
         "join_ms": _since_rebalance(event, state, before),
         "subscribed_pattern": "",
         "session_timeout_ms": event.session_timeout_ms,
@@ -65,7 +65,7 @@ def _rejoined(
 
 def _note_join(
     event: events.MemberJoined | events.MemberRejoined, group: ClassicGroup, state: GroupAuditState
-) -> KnownMember:
+) -> AuditedMember:
     """Remember the JoinGroup of a member, and what it asks for."""
     existing = state.subscribe(event.member_id, group.protocol_type, event.protocols[0].metadata)
     state.note_join(existing, group.generation_id + 1, event.at_ms)

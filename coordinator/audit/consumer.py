@@ -9,8 +9,8 @@ from typing import Any, Final, cast
 from coordinator.audit import classic, consumer_epochs, schema
 from coordinator.audit.fields import Fields, connection_fields
 from coordinator.audit.group_state import (
+    AuditedMember,
     GroupAuditState,
-    KnownMember,
     by_topic,
     named_partitions,
     partition_count,
@@ -122,10 +122,10 @@ def _removed(
     return _removal_fields(event, existing)
 
 
-def _removal_fields(event: events.ConsumerMemberRemoved, known: KnownMember) -> Fields:
-    member = known.member
+def _removal_fields(event: events.ConsumerMemberRemoved, audited: AuditedMember) -> Fields:
+    member = audited.member
     return {
-        "member": known,
+        "member": audited,
         "cause": event.cause,
         "reason": event.reason,
         "session_timeout_ms": event.session_timeout_ms or member.session_timeout_ms,
@@ -268,8 +268,8 @@ def _upgraded(
 ) -> Fields:
     state.members.clear()
     _remember(group, state, world)
-    told = {"progress": _progress(group, state), "departed": []}
-    return {"group_type": event.kind.name, **whole_group(group, state), **told}
+    progress_fields = {"progress": _progress(group, state), "departed": []}
+    return {"group_type": event.kind.name, **whole_group(group, state), **progress_fields}
 
 
 def _downgraded(
@@ -289,8 +289,8 @@ def _downgraded(
     state.is_rebalancing = False
     consumer_epochs.forget_asked_target(state)
     classic.CLASSIC.remember(group, state, world)
-    told = {"progress": {}, "departed": departed[: schema.MEMBERS_NAMED_MAX]}
-    return {"group_type": event.kind.name, **whole_group(group, state), **told}
+    progress_fields = {"progress": {}, "departed": departed[: schema.MEMBERS_NAMED_MAX]}
+    return {"group_type": event.kind.name, **whole_group(group, state), **progress_fields}
 
 
 def _remember(group: ConsumerGroup, state: GroupAuditState, world: World) -> None:
@@ -313,9 +313,9 @@ def _progress(group: ConsumerGroup, state: GroupAuditState) -> dict[str, schema.
     }
 
 
-def _progress_of(member: ConsumerMember, known: KnownMember) -> schema.MemberProgress:
+def _progress_of(member: ConsumerMember, audited: AuditedMember) -> schema.MemberProgress:
     current = member.current
-    revoking = by_topic(known.revoking)
+    revoking = by_topic(audited.revoking)
     return schema.MemberProgress(
         current.epoch, current.state.name, partition_count(current.assigned), revoking, partition_count(current.pending)
     )

@@ -7,8 +7,8 @@ from coordinator.core.groups.connection_at_removal import ConnectionAtRemoval
 Fields = dict[str, Any]
 """The fields of an event without those of the envelope, in the order of its struct.
 
-A member may be a `KnownMember`, or any object with the attributes of `schema.MemberRef`. In a list of
-`schema.MemberSnapshot`, a `KnownMember` stands for its snapshot.
+A member may be a `AuditedMember`, or any object with the attributes of `schema.MemberRef`. In a list of
+`schema.MemberSnapshot`, a `AuditedMember` stands for its snapshot.
 """
 
 

@@ -4,7 +4,7 @@ from libc.stdint cimport int64_t
 
 @cython.final
 @cython.no_gc
-cdef class KnownMember:
+cdef class AuditedMember:
     cdef readonly object member
     cdef readonly tuple owned
     cdef readonly int64_t unnamed_partitions
@@ -66,8 +66,8 @@ cdef class GroupAuditState:
     cdef int set_stored(self, group, bint has_other_states) except -1
     cdef int count_commit(self, offsets) except -1
     cdef int release(self, set partitions, int64_t at_ms) except -1
-    cdef object join_ms(self, KnownMember known, int64_t generation_id)
-    cdef object sync_ms(self, KnownMember known, int64_t generation_id)
+    cdef object join_ms(self, AuditedMember audited, int64_t generation_id)
+    cdef object sync_ms(self, AuditedMember audited, int64_t generation_id)
     cdef int compare(
-        self, KnownMember known, str member_id, set partitions, dict gained, dict lost, dict kept
+        self, AuditedMember audited, str member_id, set partitions, dict gained, dict lost, dict kept
     ) except -1

@@ -18,7 +18,7 @@ def named_partitions(
 ) -> set[tuple[str, int]]:
     """(topic name, index) of each partition, by topic id."""
 
-class KnownMember:
+class AuditedMember:
     """A member and its last assignment. In the fields of an event it stands for its `schema.MemberRef`."""
 
     @property
@@ -69,7 +69,7 @@ class GroupAuditState:
         """The number of the first event of this incarnation; 0 before it is written."""
 
     @property
-    def members(self) -> dict[str, KnownMember]:
+    def members(self) -> dict[str, AuditedMember]:
         """MemberView id → member. A removed member stays until its removal is written."""
 
     @property
@@ -160,19 +160,19 @@ class GroupAuditState:
     def restore_triggers(self, triggers: list[Trigger], unnamed_triggers: int) -> None:
         """Take back what `pop_triggers` gave; nothing was noted since."""
 
-    def subscribe(self, member_id: str, protocol_type: str | None, metadata: bytes) -> KnownMember:
+    def subscribe(self, member_id: str, protocol_type: str | None, metadata: bytes) -> AuditedMember:
         """Set what a member subscribes to, as its metadata says; return the member."""
 
     def note_sync(self, member_id: str, generation_id: int, at_ms: int) -> None:
         """A member sent the SyncGroup of a generation; its first one counts."""
 
-    def note_join(self, known: KnownMember, generation_id: int, at_ms: int) -> None:
+    def note_join(self, known: AuditedMember, generation_id: int, at_ms: int) -> None:
         """A JoinGroup of the member came for the generation with this id; its first one counts."""
 
-    def note_removal(self, known: KnownMember, last_heard_ms: int | None, rebalance_runs: bool) -> None:
+    def note_removal(self, known: AuditedMember, last_heard_ms: int | None, rebalance_runs: bool) -> None:
         """A member was removed that was last heard at `last_heard_ms`; `rebalance_runs`: in a join phase."""
 
-    def note_never_synced(self, known: KnownMember, generation_id: int) -> None:
+    def note_never_synced(self, known: AuditedMember, generation_id: int) -> None:
         """A member is removed from a generation that is not stable yet."""
 
     def start_rebalance(self, pending_members: Iterable[str], at_ms: int) -> None: ...
@@ -228,7 +228,7 @@ class GroupAuditState:
         `metadata` says what it claims to have kept. Partitions that are too many to name are counted.
         """
 
-    def set_subscription(self, member_id: str, topics: tuple[str, ...]) -> KnownMember:
+    def set_subscription(self, member_id: str, topics: tuple[str, ...]) -> AuditedMember:
         """Set the topics, in ascending order, that a member subscribes to by name."""
 
     def reassign(
@@ -244,7 +244,7 @@ class GroupAuditState:
     def set_revoking(self, member_id: str, revoking: set[tuple[str, int]]) -> None:
         """Set what a member has to give up, as it was loaded."""
 
-    def remove_member(self, member_id: str, at_ms: int) -> KnownMember:
+    def remove_member(self, member_id: str, at_ms: int) -> AuditedMember:
         """Remove a member: its partitions have no owner any more."""
 
     def forget_old_owners(self) -> None:

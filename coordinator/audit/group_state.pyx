@@ -59,7 +59,7 @@ cdef int put(dict topics, partition) except -1:
 
 @cython.final
 @cython.no_gc
-cdef class KnownMember:
+cdef class AuditedMember:
     def __init__(self, member, tuple owned not None, int64_t unnamed_partitions):
         self.member = member
         self.owned = owned
@@ -121,15 +121,15 @@ cdef class GroupAuditState:
             self.members = {}
         if owned and self.owners is NO_ENTRIES:
             self.owners = {}
-        self.members[member_id] = KnownMember(member, owned, unnamed_partitions)
+        self.members[member_id] = AuditedMember(member, owned, unnamed_partitions)
         self.nameable_partitions -= len(owned)
         for partition in owned:
             self.owners[partition] = member_id
 
     def replace_member(self, str old_member_id not None, member):
-        cdef KnownMember old = self.members.pop(old_member_id)
+        cdef AuditedMember old = self.members.pop(old_member_id)
         cdef str member_id = member.member_id
-        cdef KnownMember new = KnownMember(member, old.owned, old.unnamed_partitions)
+        cdef AuditedMember new = AuditedMember(member, old.owned, old.unnamed_partitions)
         new.topics, new.unnamed_topics, new.revoking = old.topics, old.unnamed_topics, old.revoking
         new.came_for, new.came_ms = old.came_for, old.came_ms
         new.synced_in, new.synced_at_ms = old.synced_in, old.synced_at_ms
@@ -181,33 +181,33 @@ cdef class GroupAuditState:
         self.triggers, self.unnamed_triggers = triggers, unnamed_triggers
 
     def subscribe(self, str member_id not None, str protocol_type, bytes metadata not None):
-        cdef KnownMember known = self.members[member_id]
+        cdef AuditedMember audited = self.members[member_id]
         if self.last_metadata is None or metadata != self.last_metadata:
             topics, self.last_unnamed_topics = read_subscription(protocol_type, metadata, TOPICS_NAMED_MAX)
             self.last_metadata = metadata
             if self.last_topics != topics:
                 self.last_topics = topics
-        known.topics = self.last_topics     # one list for all members that subscribe alike
-        known.unnamed_topics = self.last_unnamed_topics
-        return known
+        audited.topics = self.last_topics     # one list for all members that subscribe alike
+        audited.unnamed_topics = self.last_unnamed_topics
+        return audited
 
-    def note_join(self, KnownMember known not None, int64_t generation_id, int64_t at_ms):
-        if known.came_for != generation_id:
-            known.came_for, known.came_ms = generation_id, at_ms
+    def note_join(self, AuditedMember audited not None, int64_t generation_id, int64_t at_ms):
+        if audited.came_for != generation_id:
+            audited.came_for, audited.came_ms = generation_id, at_ms
 
     def note_sync(self, str member_id not None, int64_t generation_id, int64_t at_ms):
-        cdef KnownMember known = self.members[member_id]
-        if known.synced_in != generation_id:
-            known.synced_in, known.synced_at_ms = generation_id, at_ms
+        cdef AuditedMember audited = self.members[member_id]
+        if audited.synced_in != generation_id:
+            audited.synced_in, audited.synced_at_ms = generation_id, at_ms
 
-    def note_removal(self, KnownMember known not None, last_heard_ms, rebalance_runs):
-        cdef Py_ssize_t partitions = len(known.owned) + known.unnamed_partitions
+    def note_removal(self, AuditedMember audited not None, last_heard_ms, rebalance_runs):
+        cdef Py_ssize_t partitions = len(audited.owned) + audited.unnamed_partitions
         if last_heard_ms is not None:
             if self.gone is NO_ENTRIES:
                 self.gone = {}
             elif len(self.gone) == GONE_MAX:
                 del self.gone[next(iter(self.gone))]
-            self.gone[known.member.member_id] = None
+            self.gone[audited.member.member_id] = None
         if last_heard_ms is not None and partitions:
             if rebalance_runs:
                 self.silent_partition_ms += max(self.rebalance_started_ms - <int64_t>last_heard_ms, 0) * partitions
@@ -216,11 +216,11 @@ cdef class GroupAuditState:
                     self.silent = []
                 self.silent.append((last_heard_ms, partitions))
 
-    def note_never_synced(self, KnownMember known not None, int64_t generation_id):
-        if known.synced_in != generation_id:
+    def note_never_synced(self, AuditedMember audited not None, int64_t generation_id):
+        if audited.synced_in != generation_id:
             if self.never_synced is NO_ITEMS:
                 self.never_synced = []
-            self.never_synced.append(known.member)
+            self.never_synced.append(audited.member)
 
     def start_rebalance(self, pending_members, int64_t at_ms):
         self.rebalance_started_ms = at_ms
@@ -243,11 +243,11 @@ cdef class GroupAuditState:
 
     def pop_never_synced(self, group, int64_t generation_id):
         """Members of the generation that ends, in it or removed from it, without a SyncGroup of theirs."""
-        cdef KnownMember known
+        cdef AuditedMember audited
         never_synced, self.never_synced = list(self.never_synced), NO_ITEMS
         for member in group.members.values():
-            known = self.members[member.member_id]
-            if known.synced_in != generation_id and not member.is_new:
+            audited = self.members[member.member_id]
+            if audited.synced_in != generation_id and not member.is_new:
                 never_synced.append(member)
         return never_synced[:MEMBERS_NAMED_MAX], max(len(never_synced) - MEMBERS_NAMED_MAX, 0)
 
@@ -256,51 +256,51 @@ cdef class GroupAuditState:
         self.had = NO_ENTRIES
 
     def slowest_to_join(self, int64_t generation_id):
-        cdef KnownMember known
+        cdef AuditedMember audited
         cdef int64_t slowest_ms = 0
         slowest = None
-        for known in self.members.values():
-            if known.came_for == generation_id and known.came_ms - self.rebalance_started_ms > slowest_ms:
-                slowest, slowest_ms = known.member, known.came_ms - self.rebalance_started_ms
+        for audited in self.members.values():
+            if audited.came_for == generation_id and audited.came_ms - self.rebalance_started_ms > slowest_ms:
+                slowest, slowest_ms = audited.member, audited.came_ms - self.rebalance_started_ms
         return slowest, slowest_ms
 
     def slowest_to_sync(self, int64_t generation_id):
-        cdef KnownMember known
+        cdef AuditedMember audited
         cdef int64_t slowest_ms = 0
         slowest = None
-        for known in self.members.values():
-            if known.synced_in == generation_id and known.synced_at_ms - self.generation_started_ms > slowest_ms:
-                slowest, slowest_ms = known.member, known.synced_at_ms - self.generation_started_ms
+        for audited in self.members.values():
+            if audited.synced_in == generation_id and audited.synced_at_ms - self.generation_started_ms > slowest_ms:
+                slowest, slowest_ms = audited.member, audited.synced_at_ms - self.generation_started_ms
         return slowest, slowest_ms
 
-    cdef object join_ms(self, KnownMember known, int64_t generation_id):
-        return max(known.came_ms - self.rebalance_started_ms, 0) if known.came_for == generation_id else None
+    cdef object join_ms(self, AuditedMember audited, int64_t generation_id):
+        return max(audited.came_ms - self.rebalance_started_ms, 0) if audited.came_for == generation_id else None
 
-    cdef object sync_ms(self, KnownMember known, int64_t generation_id):
-        return max(known.synced_at_ms - self.generation_started_ms, 0) if known.synced_in == generation_id else None
+    cdef object sync_ms(self, AuditedMember audited, int64_t generation_id):
+        return max(audited.synced_at_ms - self.generation_started_ms, 0) if audited.synced_in == generation_id else None
 
     def subscribed_topics(self):
-        cdef KnownMember known
+        cdef AuditedMember audited
         cdef list last = None
         cdef set topics = set()
-        for known in self.members.values():
-            if known.topics is not last:
-                last = known.topics
+        for audited in self.members.values():
+            if audited.topics is not last:
+                last = audited.topics
                 topics.update(last)
         return topics
 
     def moved_needed(self, group):
-        cdef KnownMember known
+        cdef AuditedMember audited
         cdef list first = None
         cdef int64_t quota, extra, kept = 0, had_owner = 0, count
         if not group.members:
             return None
-        for known in self.members.values():
-            if known.unnamed_partitions or known.unnamed_topics:
+        for audited in self.members.values():
+            if audited.unnamed_partitions or audited.unnamed_topics:
                 return None
             if first is None:
-                first = known.topics
-            elif known.topics != first:
+                first = audited.topics
+            elif audited.topics != first:
                 return None
         quota, extra = divmod(self.partitions, len(group.members))
         for member_id, had in self.had.items():
@@ -326,10 +326,10 @@ cdef class GroupAuditState:
     def count_rejection(self, tuple rejection not None, int64_t at_ms):
         if self.rejections is NO_ENTRIES:
             self.rejections = {}
-        known = self.rejections.pop(rejection, None)
+        audited = self.rejections.pop(rejection, None)
         cdef int64_t count = 1, reported_ms = at_ms, power = 1
-        if known is not None:
-            count, reported_ms = known[0] + 1, known[1]
+        if audited is not None:
+            count, reported_ms = audited[0] + 1, audited[1]
         while power < count:
             power *= 10
         cdef bint is_reported = count == power or at_ms - reported_ms >= REJECTION_APART_MS
@@ -348,71 +348,71 @@ cdef class GroupAuditState:
         self, str member_id not None, str protocol_type, bytes metadata not None, bytes assignment not None,
         int64_t generation_id,
     ):
-        cdef KnownMember known = self.members[member_id]
+        cdef AuditedMember audited = self.members[member_id]
         cdef int64_t unnamed_partitions
         cdef dict gained = {}, lost = {}, kept = {}
         cdef set partitions
         readable, partitions, unnamed_partitions = read_assignment(
             protocol_type, assignment, self.nameable_partitions
         )
-        known.unnamed_partitions = unnamed_partitions
+        audited.unnamed_partitions = unnamed_partitions
         self.partitions += len(partitions) + unnamed_partitions
         claimed = count_claimed(protocol_type, metadata, partitions, PARTITIONS_NAMED_MAX)
         self.unowned += len(partitions) - <int64_t>claimed
         self.nameable_partitions -= len(partitions)
         if unnamed_partitions:
-            known.owned = ()
+            audited.owned = ()
         else:
-            self.compare(known, member_id, partitions, gained, lost, kept)
+            self.compare(audited, member_id, partitions, gained, lost, kept)
         return {
-            "member": known,
+            "member": audited,
             "readable": readable,
             "partitions": by_topic(partitions) if gained and kept else gained or kept,
             "gained": gained,
             "lost": lost,
             "kept": kept,
             "unnamed_partitions": unnamed_partitions,
-            "join_ms": self.join_ms(known, generation_id),
-            "sync_ms": self.sync_ms(known, generation_id),
+            "join_ms": self.join_ms(audited, generation_id),
+            "sync_ms": self.sync_ms(audited, generation_id),
             "claimed": claimed,
         }
 
     # ---- groups whose members get their partitions one by one
 
     def set_subscription(self, str member_id not None, tuple topics not None):
-        cdef KnownMember known = self.members[member_id]
+        cdef AuditedMember audited = self.members[member_id]
         cdef Py_ssize_t count = len(topics)
-        known.topics, known.unnamed_topics = (list(topics), 0) if count <= TOPICS_NAMED_MAX else ([], count)
-        return known
+        audited.topics, audited.unnamed_topics = (list(topics), 0) if count <= TOPICS_NAMED_MAX else ([], count)
+        return audited
 
     def reassign(
         self, str member_id not None, set partitions not None, int64_t unnamed_partitions, set revoking not None,
         int64_t at_ms,
     ):
-        cdef KnownMember known = self.members[member_id]
+        cdef AuditedMember audited = self.members[member_id]
         cdef dict gained = {}, lost = {}, kept = {}
-        cdef set held = set(known.owned)
-        held.update(known.revoking)
-        known.unnamed_partitions = unnamed_partitions
+        cdef set held = set(audited.owned)
+        held.update(audited.revoking)
+        audited.unnamed_partitions = unnamed_partitions
         self.nameable_partitions -= len(partitions)
         if unnamed_partitions:
-            known.owned = ()
+            audited.owned = ()
         else:
-            self.compare(known, member_id, partitions, gained, lost, kept)
-        known.revoking = tuple(sorted(revoking))
+            self.compare(audited, member_id, partitions, gained, lost, kept)
+        audited.revoking = tuple(sorted(revoking))
         self.release(held - partitions - revoking, at_ms)
         for partition in partitions & self.released.keys():
             self.unowned_partition_ms += max(at_ms - <int64_t>self.released.pop(partition), 0)
         return gained, lost, kept
 
     def set_revoking(self, str member_id not None, set revoking not None):
-        cdef KnownMember known = self.members[member_id]
-        known.revoking = tuple(sorted(revoking))
+        cdef AuditedMember audited = self.members[member_id]
+        audited.revoking = tuple(sorted(revoking))
 
     def remove_member(self, str member_id not None, int64_t at_ms):
-        cdef KnownMember known = self.members.pop(member_id)
-        self.release({*known.owned, *known.revoking}, at_ms)
-        return known
+        cdef AuditedMember audited = self.members.pop(member_id)
+        self.release({*audited.owned, *audited.revoking}, at_ms)
+        return audited
 
     cdef int release(self, set partitions, int64_t at_ms) except -1:
         """These have no owner from now on."""
@@ -423,11 +423,11 @@ cdef class GroupAuditState:
         return 0
 
     cdef int compare(
-        self, KnownMember known, str member_id, set partitions, dict gained, dict lost, dict kept
+        self, AuditedMember audited, str member_id, set partitions, dict gained, dict lost, dict kept
     ) except -1:
         """Give the member its partitions; put them into what it gained, lost and kept."""
         cdef int64_t kept_count = 0
-        cdef set before = set(known.owned)
+        cdef set before = set(audited.owned)
         cdef list owned = sorted(partitions)
         if owned and self.owners is NO_ENTRIES:
             self.owners = {}
@@ -451,17 +451,17 @@ cdef class GroupAuditState:
             for partition in sorted(before - partitions):
                 put(lost, partition)
         if gained or lost:
-            known.owned = tuple(owned)
+            audited.owned = tuple(owned)
         return 0
 
     def forget_old_owners(self):
-        cdef KnownMember known
+        cdef AuditedMember audited
         cdef set owned = set(), unassigned
         if len(self.owners) <= PARTITIONS_NAMED_MAX - self.nameable_partitions:
             self.unassigned = None      # every owner is one of this generation
             return
-        for known in self.members.values():
-            owned.update(known.owned)
+        for audited in self.members.values():
+            owned.update(audited.owned)
         unassigned = self.owners.keys() - owned
         if self.unassigned is not None:
             for partition in unassigned & self.unassigned:

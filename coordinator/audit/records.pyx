@@ -11,7 +11,7 @@ from libc.stdint cimport int64_t, uint8_t, uint64_t
 from libc.string cimport memcpy
 
 from _wire.primitives cimport Writer, bytes_written, close_writer, finish_writer, open_writer, reserve, write_raw
-from coordinator.audit.group_state cimport GroupAuditState, KnownMember
+from coordinator.audit.group_state cimport GroupAuditState, AuditedMember
 
 from datetime import UTC, datetime
 from typing import get_args
@@ -288,32 +288,32 @@ cdef int write_struct(Writer *w, Layout layout, source) except -1:
     return write_byte(w, c"}")
 
 
-cdef bytes member_text(KnownMember known, Layout layout):
+cdef bytes member_text(AuditedMember audited, Layout layout):
     """The member as JSON: for thousands of events of its group it is the same."""
     cdef Writer w
-    member = known.member
+    member = audited.member
     details = member.client_details
-    if known.text is None or (details is not known.text_details and details != known.text_details):
+    if audited.text is None or (details is not audited.text_details and details != audited.text_details):
         open_writer(&w, FIRST_BYTES, b"MemberRef")
         try:
             write_struct(&w, layout, member)
-            known.text = finish_writer(&w)
+            audited.text = finish_writer(&w)
         finally:
             close_writer(&w)
-        known.text_details = details
-    return known.text
+        audited.text_details = details
+    return audited.text
 
 
-cdef int write_snapshot(Writer *w, KnownMember known, Layout layout) except -1:
+cdef int write_snapshot(Writer *w, AuditedMember audited, Layout layout) except -1:
     """The member as a `schema.MemberSnapshot`: a checkpoint has one of each member of each group."""
     write_bytes(w, layout.texts[0])
-    write_bytes(w, member_text(known, layout.within[0]))
+    write_bytes(w, member_text(audited, layout.within[0]))
     write_bytes(w, layout.texts[1])
-    write_list(w, known.topics, None)
+    write_list(w, audited.topics, None)
     write_bytes(w, layout.texts[2])
-    write_partitions(w, known.owned)
-    write_integer(w, layout.texts[3], known.unnamed_topics)
-    write_integer(w, layout.texts[4], known.unnamed_partitions)
+    write_partitions(w, audited.owned)
+    write_integer(w, layout.texts[3], audited.unnamed_topics)
+    write_integer(w, layout.texts[4], audited.unnamed_partitions)
     return write_byte(w, c"}")
 
 
@@ -336,7 +336,7 @@ cdef int write_partitions(Writer *w, tuple partitions) except -1:
 cdef int write_value(Writer *w, value, Layout within) except -1:
     if value is None:
         return write_bytes(w, b"null")
-    if type(value) is KnownMember:
+    if type(value) is AuditedMember:
         return write_snapshot(w, value, within) if within.is_snapshot else write_bytes(w, member_text(value, within))
     if isinstance(value, str):
         return write_text(w, value)

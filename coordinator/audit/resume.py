@@ -232,9 +232,9 @@ class AuditCursor(msgspec.Struct):
                 self.members, self.knows_members = 0, True
                 self.marks.clear()
             case _ if isinstance(event.members, list):
-                self._take(event.members, event.progress)
+                self._add_snapshot(event.members, event.progress)
 
-    def _take(self, members: list[ReadSnapshot], progress: Mapping[str, ReadProgress]) -> None:
+    def _add_snapshot(self, members: list[ReadSnapshot], progress: Mapping[str, ReadProgress]) -> None:
         self.members, self.knows_members = 0, True
         self.marks.clear()
         for member in members:

@@ -182,8 +182,8 @@ def _needed(
 ) -> Iterator[tuple[Resource, AclOperation]]:
     """What is allowed on which resource, nothing twice."""
     found = dict.fromkeys(product(resources, operations))
-    for is_wanted, role in ((consumer, CONSUMER), (producer, PRODUCER)):
-        if is_wanted:
+    for is_granted, role in ((consumer, CONSUMER), (producer, PRODUCER)):
+        if is_granted:
             found |= dict.fromkeys(
                 (resource, operation) for resource in resources for operation in role.get(resource[0], ())
             )

@@ -53,8 +53,8 @@ def print_what_if(
         group = describe_consumers(bootstrap, group_id)
         assignor = group.assignors.get(assignor_name)
         if assignor is None:
-            known = ", ".join(group.assignors)
-            raise ClientError(f"group {group_id} uses the consumer protocol; choose one of its assignors: {known}")
+            assignors = ", ".join(group.assignors)
+            raise ClientError(f"group {group_id} uses the consumer protocol; choose one of its assignors: {assignors}")
         members = group.members
         if without is not None:
             members = without_member(group, without)

@@ -95,7 +95,7 @@ def verify(folders: tuple[Path, ...], topic: str | None, partition: int | None, 
                 found.extend(Verifier(fs, folder, topics, progress, totals).run(of_folder))
     for problem in found:
         click.echo(_line(problem, folders[0] if len(folders) == 1 else None, as_json))
-    wrong = sum(not problem.is_known for problem in found)
+    wrong = sum(not problem.is_repaired for problem in found)
     if not as_json:
         click.echo(
             f"{totals.partitions} partitions, {totals.segments} segments, {totals.batches} batches, {totals.bytes}"
@@ -226,11 +226,16 @@ def _line(problem: Problem, folder: Path | None, as_json: bool) -> str:
     if folder is not None and file.is_relative_to(folder):
         file = file.relative_to(folder)
     if as_json:
-        found = {"file": str(file), "position": problem.position, "problem": problem.what, "repaired": problem.is_known}
+        found = {
+            "file": str(file),
+            "position": problem.position,
+            "problem": problem.what,
+            "repaired": problem.is_repaired,
+        }
         return json.dumps(found)
     position = "" if problem.position is None else f" position {problem.position}:"
-    known = " (taken out by a repair)" if problem.is_known else ""
-    return f"{printable(str(file))}:{position} {printable(problem.what)}{known}"
+    repair_note = " (taken out by a repair)" if problem.is_repaired else ""
+    return f"{printable(str(file))}:{position} {printable(problem.what)}{repair_note}"
 
 
 def _count(number: int, thing: str) -> str:

@@ -46,12 +46,12 @@ def _forget(directory: LogDirectory, lost: str) -> int:
         LogError, MetadataError, OSError: the metadata log cannot be read or written.
     """
     store = MetadataStore(directory.open_metadata_log(METADATA_LOG_CONFIG), lambda: uuid.uuid4().bytes)
-    known = store.image.log_directories
+    path_by_id = store.image.log_directories
     found = next(
-        (key for key, path in known.items() if lost == key or Path(lost).resolve() == Path(path).resolve()), None
+        (key for key, path in path_by_id.items() if lost == key or Path(lost).resolve() == Path(path).resolve()), None
     )
     if found is None or found == directory.directory_id:
-        others = [f"{path} ({key})" for key, path in known.items() if key != directory.directory_id]
+        others = [f"{path} ({key})" for key, path in path_by_id.items() if key != directory.directory_id]
         raise click.ClickException(
             printable(f"no other log directory has this path or id: {lost}; known: {', '.join(others) or 'none'}")
         )
@@ -61,6 +61,6 @@ def _forget(directory: LogDirectory, lost: str) -> int:
         if found in topic.directories
     }
     count = store.image.partitions_by_directory[found]
-    left = {key: path for key, path in known.items() if key != found}
+    left = {key: path for key, path in path_by_id.items() if key != found}
     store.assign_directories(moved, left, time.time_ns() // 1_000_000)
     return count

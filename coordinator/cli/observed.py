@@ -22,7 +22,7 @@ from coordinator.observe.history import ObservedHistory
 from coordinator.observe.logs.unwrapping import FORMATS
 from coordinator.observe.poll import PresentGroup
 from coordinator.observe.sources import LOGS, LogOptions, Progress
-from coordinator.observe.words import how_known
+from coordinator.observe.words import sources_of
 
 BAR_AFTER_SECONDS: Final = 2.0
 AUTO: Final = "auto"
@@ -141,7 +141,7 @@ def present_lines(present: PresentGroup) -> Iterator[str]:
 
 def evidence_lines(history: ObservedHistory, generation: Generation, at: Clock) -> Iterator[str]:
     """How the cause of a generation is known."""
-    certainty = how_known(history, claims_of(history, generation).cause, at)
+    certainty = sources_of(history, claims_of(history, generation).cause, at)
     if certainty:
         yield paragraph(certainty)
 

@@ -146,7 +146,7 @@ def show(tables: Location, group: str | None, what: str | None) -> None:
         raise click.ClickException(f"{missing}; install the extra `tables`") from missing
     whose = "" if group is None else f" of group {safe(group)}"
     readers: dict[str | None, tuple[Callable[..., Any], Callable[..., None]]] = {
-        None: (reader.read_generations, partial(print_generations, tell=group is not None)),
+        None: (reader.read_generations, partial(print_generations, explains=group is not None)),
         "findings": (reader.read_findings, print_findings),
         "storms": (reader.read_storms, print_storms),
     }

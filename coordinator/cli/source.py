@@ -107,7 +107,7 @@ def _folded(group_id: str, records: Iterable[AuditRecord]) -> GroupHistory:
         if (observed := record.observed) is not None:
             if not isinstance(history, ObservedHistory):
                 history = ObservedHistory(group_id)
-            history.take(observed)
+            history.add(observed)
         elif record.event is not None:
             history.apply(record.event)
         elif (about := record.coordinator_event) is not None:

@@ -161,8 +161,8 @@ def _chosen(history: GroupHistory, generation_id: int | None) -> Generation | No
         return history.latest
     found = history.generation(generation_id)
     if found is None:
-        known = [generation.generation_id for generation in history.generations]
-        which = f"; it has {min(known)} to {max(known)}" if known else ""
+        generation_ids = [generation.generation_id for generation in history.generations]
+        which = f"; it has {min(generation_ids)} to {max(generation_ids)}" if generation_ids else ""
         raise click.ClickException(
             f"group {plain(history.group_id)} has no {number_word(history)} {generation_id}{which}"
         )
@@ -311,10 +311,10 @@ def members_table(generation: Generation) -> Iterator[str]:
         key=lambda part: (-(part.join_ms or 0), -(part.sync_ms or 0), names.of(part.member)),
     )
     waits = generation.protocol.waits
-    are_known = any(part.sync_ms is not None for part in parts)
-    rows = [["member", "host", *(wait.title for wait in waits if are_known), "owns", "gained", "lost"]]
+    has_waits = any(part.sync_ms is not None for part in parts)
+    rows = [["member", "host", *(wait.title for wait in waits if has_waits), "owns", "gained", "lost"]]
     for part in parts[:MEMBERS_SHOWN]:
-        waited = [wait.ms_of(part) for wait in waits if are_known]
+        waited = [wait.ms_of(part) for wait in waits if has_waits]
         times = ["?" if wait_ms is None else duration(wait_ms) for wait_ms in waited]
         counts = list(_counts(part)) if part.is_assigned else ["?"] * 3
         rows.append([names.of(part.member), part.member.client_host.removeprefix("/"), *times, *counts])

@@ -181,17 +181,17 @@ def remove_members(server: Server, group_id: str, member_ids: Sequence[str], rea
         ClientError: the server cannot be reached, or one of them is no member; the others are removed.
     """
     with _coordinator(server, group_id) as coordinator:
-        known = {
+        members_by_id = {
             described_member.member_id: described_member
             for described_member in described_members(coordinator, group_id)
         }
         for member_id in member_ids:
-            if member_id not in known:
+            if member_id not in members_by_id:
                 raise ClientError(f"group {group_id} has no member {member_id}; nobody was removed")
         if coordinator.latest_version(LeaveGroupRequest.API_KEY) < LEAVE_GROUP_OF_MEMBERS:
             raise ClientError(f"{coordinator.bootstrap} is too old to remove members")
         members = [
-            MemberIdentity(member_id=each, group_instance_id=known[each].group_instance_id, reason=reason)
+            MemberIdentity(member_id=each, group_instance_id=members_by_id[each].group_instance_id, reason=reason)
             for each in member_ids
         ]
         response = coordinator.send_latest(LeaveGroupRequest(group_id=group_id, members=members))

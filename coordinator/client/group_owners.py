@@ -117,14 +117,14 @@ def change_owners(
     groups: dict[str, GroupChange] = {}
     problems: list[str] = []
     needed: dict[str, set[int]] = {name: set() for name in names}
-    taken: dict[str, set[int]] = {name: set() for name in names}
+    done_partitions: dict[str, set[int]] = {name: set() for name in names}
     for address in _addresses(bootstrap):
         with _connected(bootstrap.at(address)) as connection:
             answer = connection.request(request, VERSION)
         _check(answer)
         for result in answer.results:
             needed[result.name].update(result.needed)
-            taken[result.name].update(result.taken)
+            done_partitions[result.name].update(result.taken)
             if result.error_code not in (ErrorCode.NONE, ErrorCode.NON_EMPTY_GROUP):
                 reason = result.error_message or ErrorCode(result.error_code).name
                 problems.append(f"{result.name}: {reason} ({address})")
@@ -132,17 +132,17 @@ def change_owners(
                 groups[group.group_id] = GroupChange(group.group_id, group.state, tuple(group.members))
     if not validate_only:
         problems += [
-            _missing(name, needed[name], taken[name])
+            _missing(name, needed[name], done_partitions[name])
             for name in names
-            if not needed[name] or needed[name] - taken[name]
+            if not needed[name] or needed[name] - done_partitions[name]
         ]
     return ChangeResult(tuple(groups[group_id] for group_id in sorted(groups)), tuple(problems))
 
 
-def _missing(name: str, needed: set[int], taken: set[int]) -> str:
+def _missing(name: str, needed: set[int], done_partitions: set[int]) -> str:
     if not needed:
         return f"{name}: the nodes do not tell which partitions have the rule; they are of an older version"
-    missing = sorted(needed - taken)
+    missing = sorted(needed - done_partitions)
     shown = ", ".join(map(str, missing[:PARTITIONS_SHOWN])) + (" …" if len(missing) > PARTITIONS_SHOWN else "")
     return (
         f"{name}: not done for {len(missing)} of {len(needed)} partitions of __group_membership, which no node leads"

@@ -53,5 +53,5 @@ def _came_back(records: Iterable[AuditRecord]) -> dict[str, CameBack]:
 
 
 def _with(member: DescribedMember, came_back: CameBack | None) -> DescribedMember:
-    is_known = came_back is None or came_back.is_client(member)
-    return member if is_known else replace(member, came_back=came_back)
+    is_same = came_back is None or came_back.is_client(member)
+    return member if is_same else replace(member, came_back=came_back)

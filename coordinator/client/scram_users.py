@@ -73,7 +73,7 @@ def _alter(connection: WireConnection, request: AlterUserScramCredentialsRequest
 
 def _check(answer: Any) -> None:
     if answer.error_code != ErrorCode.NONE:
-        known = {int(error): error for error in ErrorCode}
-        error = known.get(answer.error_code)
+        errors = {int(error): error for error in ErrorCode}
+        error = errors.get(answer.error_code)
         name = f"error {answer.error_code}" if error is None else error.name
         raise ClientError(f"{name}: {answer.error_message}" if answer.error_message else name)

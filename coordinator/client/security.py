@@ -82,8 +82,8 @@ def _protocol(settings: Mapping[str, str]) -> SecurityProtocol:
     try:
         return SecurityProtocol(text.upper())
     except ValueError:
-        known = ", ".join(security_protocol.value for security_protocol in SecurityProtocol)
-        raise ConfigError(f"{SECURITY_PROTOCOL}={text}: expected one of {known}") from None
+        supported = ", ".join(security_protocol.value for security_protocol in SecurityProtocol)
+        raise ConfigError(f"{SECURITY_PROTOCOL}={text}: expected one of {supported}") from None
 
 
 def _login(settings: Mapping[str, str]) -> Login:
@@ -91,8 +91,8 @@ def _login(settings: Mapping[str, str]) -> Login:
     if mechanism == OAUTHBEARER:
         return TokenLogin(_token_file(settings))
     if mechanism not in MODULES:
-        known = ", ".join((*MODULES, OAUTHBEARER))
-        raise ConfigError(f"{SASL_MECHANISM}={mechanism}: expected one of {known}")
+        supported = ", ".join((*MODULES, OAUTHBEARER))
+        raise ConfigError(f"{SASL_MECHANISM}={mechanism}: expected one of {supported}")
     options = _login_module(settings, mechanism).options
     missing = [name for name in ("username", "password") if name not in options]
     if missing:

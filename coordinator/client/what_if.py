@@ -74,8 +74,8 @@ def without_member(group: DescribedConsumers, name: str) -> tuple[MemberSubscrip
         if name in (member.member_id, member.group_instance_id, group.client_ids[member.member_id])
     ]
     if not found:
-        known = ", ".join(member.member_id for member in group.members)
-        raise ClientError(f"group {group.group_id} has no member {name}; its members are {known}")
+        member_ids = ", ".join(member.member_id for member in group.members)
+        raise ClientError(f"group {group.group_id} has no member {name}; its members are {member_ids}")
     if len(found) > 1:
         ids = ", ".join(subscription.member_id for subscription in found)
         raise ClientError(f"{name} is the client id of several members; use a member id: {ids}")

@@ -2,32 +2,16 @@
 
 import socket
 import ssl
-from itertools import count
 from typing import Any, Final, Self
 
-import msgspec
-
-from _wire.apis import APIS
-from _wire.errors import ErrorCode, MalformedMessage
-from _wire.headers import decode_response_header, encode_request
-from _wire.messages.api_versions import ApiVersionsRequest
-from _wire.messages.sasl_authenticate import SaslAuthenticateRequest
-from _wire.messages.sasl_handshake import SaslHandshakeRequest
+from _wire.errors import MalformedMessage
 from _wire.primitives import Message
 from coordinator.client.bootstrap import Bootstrap, Server, bootstrap_of
-from coordinator.client.login import Login, LoginError
+from coordinator.client.requests import FRAME_BYTES_MAX, VERSION_MAX, RequestEncoder, RequestSteps, Sent
 from coordinator.client.security import ClientSecurity, tls_problem
 
 TIMEOUT_SECONDS: Final = 20
 LENGTH_BYTES: Final = 4
-FRAME_BYTES_MAX: Final = 100 * 1024 * 1024
-"""Kafka's default limit of a request (socket.request.max.bytes). A larger frame is not Kafka's protocol."""
-
-
-HANDSHAKE_VERSION: Final = 1
-AUTHENTICATE_VERSION: Final = 1
-VERSION_MAX: Final = (1 << 15) - 1
-"""Versions are 16 bits."""
 
 
 class ClientError(Exception):
@@ -36,14 +20,6 @@ class ClientError(Exception):
 
 class ConnectionClosed(ClientError):
     """The server closed the connection."""
-
-
-class Sent(msgspec.Struct, frozen=True):
-    """A request whose response has not been read yet."""
-
-    correlation_id: int
-    api_key: int
-    version: int
 
 
 class WireConnection:
@@ -58,15 +34,11 @@ class WireConnection:
         bootstrap = bootstrap_of(server)
         self.bootstrap = bootstrap.address
         """The server that was reached."""
-        self._client_id = client_id
-        self._correlation_ids = count(1)
-        self.requests = 0
-        """That were sent."""
-        self._versions: dict[int, tuple[int, int]] = {}
         self.socket = self._first_connected(bootstrap, timeout_seconds)
+        self._requests = RequestEncoder(self.bootstrap, client_id, ClientError)
         if bootstrap.security.login is not None:
             try:
-                self._log_in(bootstrap.security.login)
+                self._send_each(self._requests.log_in(bootstrap.security.login))
             except BaseException:
                 self.socket.close()
                 raise
@@ -93,28 +65,19 @@ class WireConnection:
             connected.close()
             raise ClientError(f"no TLS connection to {self.bootstrap}: {tls_problem(problem)}") from problem
 
-    def _log_in(self, login: Login) -> None:
-        """Log in (KIP-152). Raises ClientError."""
-        handshake = self.request(SaslHandshakeRequest(mechanism=login.mechanism), HANDSHAKE_VERSION)
-        if handshake.error_code != ErrorCode.NONE:
-            served = ", ".join(handshake.mechanisms) or "none"
-            raise ClientError(f"{self.bootstrap} does not accept {login.mechanism}; its mechanisms are: {served}")
+    def _send_each(self, requests: RequestSteps) -> None:
+        """Raises ClientError."""
         try:
-            self._exchange(login)
-        except LoginError as problem:
-            raise ClientError(f"cannot log in to {self.bootstrap}: {problem}") from problem
-
-    def _exchange(self, login: Login) -> None:
-        messages = login.exchange()
-        try:
-            message = next(messages)
+            message, version = next(requests)
             while True:
-                answer = self.request(SaslAuthenticateRequest(auth_bytes=message), AUTHENTICATE_VERSION)
-                if answer.error_code != ErrorCode.NONE:
-                    raise LoginError(f"the login of {login.who} was refused: {answer.error_message}")
-                message = messages.send(answer.auth_bytes)
+                message, version = requests.send(self.request(message, version))
         except StopIteration:
             return
+
+    @property
+    def requests(self) -> int:
+        """How many were sent."""
+        return self._requests.count
 
     def __enter__(self) -> Self:
         return self
@@ -124,9 +87,7 @@ class WireConnection:
 
     def frame(self, message: Message, version: int) -> tuple[bytes, Sent]:
         """Encode a request; the caller sends the bytes."""
-        self.requests += 1
-        sent = Sent(next(self._correlation_ids), message.API_KEY, version)
-        return encode_request(sent.correlation_id, self._client_id, message, version), sent
+        return self._requests.encode(message, version)
 
     def send(self, message: Message, version: int) -> Sent:
         data, sent = self.frame(message, version)
@@ -145,12 +106,7 @@ class WireConnection:
         """
         frame = self.read_frame()
         try:
-            correlation_id, body_start = decode_response_header(frame, sent.api_key, sent.version)
-            if correlation_id != sent.correlation_id:
-                raise ClientError(
-                    f"{self.bootstrap} sent correlation id {correlation_id} instead of {sent.correlation_id}"
-                )
-            return APIS[sent.api_key].response.decode(frame, sent.version, body_start)
+            return sent.decoder(frame)()
         except MalformedMessage as problem:
             raise ClientError(f"{self.bootstrap} sent a response that cannot be decoded: {problem}") from problem
 
@@ -171,9 +127,7 @@ class WireConnection:
         Raises:
             ClientError: the server does not answer.
         """
-        if not self._versions:
-            self._versions = self._supported_versions()
-        return api_key in self._versions
+        return self._supported().supports(api_key)
 
     def latest_version(self, api_key: int, version_max: int = VERSION_MAX) -> int:
         """The latest version of an API up to `version_max` that both sides support.
@@ -181,14 +135,13 @@ class WireConnection:
         Raises:
             ClientError: there is none, or the server does not answer.
         """
-        if not self._versions:
-            self._versions = self._supported_versions()
-        api = APIS[api_key]
-        lowest, highest = self._versions.get(api.key, (0, -1))
-        version = min(highest, api.max_version, version_max)
-        if version < max(lowest, api.min_version):
-            raise ClientError(f"{self.bootstrap} supports no version of {api.name} that this client supports")
-        return version
+        return self._supported().latest_version(api_key, version_max)
+
+    def _supported(self) -> RequestEncoder:
+        """With the versions that the server supports: it is asked once."""
+        if not self._requests.versions:
+            self._send_each(self._requests.ask_versions())
+        return self._requests
 
     def read_frame(self) -> bytes:
         """Read one frame and return it without its length.
@@ -201,13 +154,6 @@ class WireConnection:
         if size > FRAME_BYTES_MAX:
             raise ClientError(f"{self.bootstrap} does not use Kafka's protocol")
         return self._read_exactly(size)
-
-    def _supported_versions(self) -> dict[int, tuple[int, int]]:
-        """Return API key → lowest and highest version, from ApiVersions version 0, which every server supports."""
-        response = self.request(ApiVersionsRequest(), 0)
-        if response.error_code != ErrorCode.NONE:
-            raise ClientError(f"ApiVersions failed on {self.bootstrap}: error {response.error_code}")
-        return {api_key.api_key: (api_key.min_version, api_key.max_version) for api_key in response.api_keys}
 
     def _read_exactly(self, size: int) -> bytes:
         # Memory that nothing is written to is not taken, whatever size a frame claims to have.

@@ -5,11 +5,11 @@ from functools import partial
 
 from _wire.errors import ErrorCode
 from coordinator.cluster.brokers.brokers import Brokers
-from coordinator.cluster.brokers.found import Finding, Found, NotFound, Unknown
+from coordinator.cluster.found import NOT_FOUND, Finding, Found, Unknown
 from coordinator.cluster.leads import PartitionLeads
 from coordinator.cluster.nodes.messages import NodeAddress
+from coordinator.cluster.nodes.peers import Peers
 from coordinator.cluster.ownership import GroupOwnership
-from coordinator.cluster.peers import Peers
 from coordinator.cluster.relay.directory import Address, CoordinatorNode, Owner
 
 
@@ -51,11 +51,11 @@ class NodeDirectory:
 
     def owner_of(self, group_id: str, answered: Callable[[Owner], None]) -> None:
         if group_id == self._nodes_group_id:
-            answered(None)
+            answered(NOT_FOUND)
             return
         leader = self._leads.leader_of(self._partition_of(group_id))
         if leader is None:
-            answered(ErrorCode.COORDINATOR_NOT_AVAILABLE)
+            answered(Unknown(ErrorCode.COORDINATOR_NOT_AVAILABLE))
             return
         found = partial(self._found, leader, answered)
         if leader == self._leads.node:
@@ -63,14 +63,8 @@ class NodeDirectory:
         else:
             self._peers.find(leader, group_id, found)
 
-    def _found(self, leader: NodeAddress, answered: Callable[[Owner], None], owned: Finding) -> None:
-        match owned:
-            case Found():
-                answered(self._as_coordinator(leader))
-            case NotFound():
-                answered(None)
-            case Unknown(error):
-                answered(error)
+    def _found(self, leader: NodeAddress, answered: Callable[[Owner], None], owned: Finding[None]) -> None:
+        answered(Found(self._as_coordinator(leader)) if isinstance(owned, Found) else owned)
 
     def owned_groups(self, answered: Callable[[frozenset[str] | None], None]) -> None:
         others = [node for node in self._leads.nodes if node != self._leads.node]
@@ -79,9 +73,9 @@ class NodeDirectory:
         def listed(group_ids: list[str] | None) -> None:
             lists.append(group_ids)
             if len(lists) == len(others) + 1:
-                known = [each for each in lists if each is not None]
-                is_whole = len(known) == len(lists)
-                answered(frozenset(group for each in known for group in each) if is_whole else None)
+                answered_lists = [each for each in lists if each is not None]
+                is_whole = len(answered_lists) == len(lists)
+                answered(frozenset(group for each in answered_lists for group in each) if is_whole else None)
 
         for node in others:
             self._peers.list_owned(node, listed)

@@ -15,11 +15,11 @@ from _wire.messages.api_versions import ApiVersionsRequest
 from _wire.messages.fetch import FetchRequest
 from _wire.messages.find_coordinator import FindCoordinatorResponse
 from _wire.messages.produce import ProduceRequest
-from coordinator.cluster.brokers.found import Finding, Found, NotFound, Unknown
 from coordinator.cluster.client_upstreams import ClientUpstreams
+from coordinator.cluster.found import Finding, Found, NotFound, Unknown
 from coordinator.cluster.handlers.own_node import own_response
+from coordinator.cluster.nodes.peers import OWNED_KEY_TYPE, peer_client_id
 from coordinator.cluster.ownership import GroupOwnership
-from coordinator.cluster.peers import OWNED_KEY_TYPE, peer_client_id
 from coordinator.cluster.relay.directory import Directory
 from coordinator.cluster.relay.request_heads import InvalidRequest
 from coordinator.cluster.relay.responses import (
@@ -57,7 +57,7 @@ class PeerAnswers:
         """Answer whether this node owns a group."""
         header, _ = decode_request_header(frame)
 
-        def answered(owned: Finding) -> None:
+        def answered(owned: Finding[None]) -> None:
             match owned:
                 case Found():
                     error = ErrorCode.NONE
@@ -68,10 +68,10 @@ class PeerAnswers:
             response = FindCoordinatorResponse(error_code=error)
             connection.send_frame(encode_response(header.correlation_id, response, header.api_version))
 
-        is_known = not self._peer_token or compare_digest(
+        is_node = not self._peer_token or compare_digest(
             (header.client_id or "").encode(), peer_client_id(self._peer_token).encode()
         )
-        if (self._peers_log_in and connection.principal.name == ANONYMOUS.name) or not is_known:
+        if (self._peers_log_in and connection.principal.name == ANONYMOUS.name) or not is_node:
             connection.reject("asks as another node, and is not known as one")
         elif request.version >= 4 or not request.keys:
             connection.reject("a node asks for one group at a time")

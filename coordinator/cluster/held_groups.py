@@ -5,9 +5,9 @@ from the cluster, so that clients could join there, too. It is looked at when a 
 `CHECK_SECONDS`, as clients that go to the brokers directly ask no node.
 """
 
-import asyncio
 from bisect import bisect_right
 from collections.abc import Callable, Coroutine, Sequence
+from functools import partial
 from typing import Any, Final
 from zlib import crc32
 
@@ -15,7 +15,7 @@ from _wire.errors import ErrorCode
 from _wire.messages.describe_groups import DescribedGroupMember
 from coordinator.audit.schema import MEMBERS_NAMED_MAX, GroupHeldByCluster, MemberRef
 from coordinator.cluster.brokers.errors import BrokerError
-from coordinator.cluster.brokers.tasks import Tasks
+from coordinator.cluster.brokers.tasks import Tasks, completed
 from coordinator.cluster.groups.shards import report_held
 from coordinator.cluster.log.notes import Owner, Since, held_record
 from coordinator.cluster.ownership import GroupOwnership
@@ -26,6 +26,7 @@ from coordinator.logger import logger
 from coordinator.printable import printable
 from coordinator.runtime.interfaces import StoreError
 from coordinator.runtime.shard import Shard
+from coordinator.runtime.slices import Steps, awaited
 
 CHECK_SECONDS: Final = 60
 DESCRIBED_MAX: Final = 100
@@ -66,14 +67,14 @@ class HeldGroups:
         self._owner = owner
         self._nodes_group_id = nodes_group_id
         self._wall_ms = wall_ms
-        self._told: dict[str, int | None] = {}
+        self._reported: dict[str, int | None] = {}
         """Group → a digest of what this node has told of it; None: that nobody is in it at the cluster any more."""
         self._looking: set[str] = set()
         self._looked_at_last = ""
         self._tasks = Tasks()
 
     def start(self) -> None:
-        self._tasks.start(self._run())
+        self._tasks.every(CHECK_SECONDS, lambda: completed(self.check()))
 
     def stop(self) -> None:
         self._tasks.cancel()
@@ -81,27 +82,22 @@ class HeldGroups:
     def loaded(self, shard: Shard[Any]) -> None:
         """Another node may have led the partition meanwhile, so what it shall tell of its groups is told again."""
         partition_of = self._coordinator.partition_of
-        for group_id in [reported_id for reported_id in self._told if partition_of(reported_id) == shard.partition]:
-            del self._told[group_id]
+        for group_id in [reported_id for reported_id in self._reported if partition_of(reported_id) == shard.partition]:
+            del self._reported[group_id]
 
     def asked_for(self, group_id: str) -> None:
         """A node was asked for a group that has members at the cluster: look at it, unless that is known."""
-        is_new = self._told.get(group_id) is None and group_id not in self._looking
+        is_new = self._reported.get(group_id) is None and group_id not in self._looking
         if is_new and len(self._looking) < LOOKED_AT_MAX:
             self._looking.add(group_id)
-            self._tasks.start(self._look(group_id))
-
-    async def _run(self) -> None:
-        while True:
-            await asyncio.sleep(CHECK_SECONDS)
-            await self.check()
+            self._tasks.start(completed(self._look(group_id)))
 
     # ---- looking
 
-    async def check(self) -> None:
+    def check(self) -> Steps[None]:
         """Look at the next groups of those that may have members at the cluster, or had some."""
         try:
-            in_use = await self._list_groups(IN_USE)
+            in_use = yield from self._tasks.steps(partial(self._list_groups, IN_USE))
         except BrokerError as problem:
             logger.warning("the groups of the cluster are not known now", problem=str(problem))
             return
@@ -110,21 +106,21 @@ class HeldGroups:
             if self._may_be_held(group_id):
                 found.add(group_id)
             if position % LISTED_PER_STEP == 0:
-                await asyncio.sleep(0)
+                yield
         groups = sorted(found)
         first = bisect_right(groups, self._looked_at_last)
         for group_id in (groups[first:] + groups[:first])[:DESCRIBED_MAX]:
             self._looked_at_last = group_id
             if group_id not in self._looking:
                 self._looking.add(group_id)
-                await self._look(group_id)
+                yield from self._look(group_id)
 
-    async def _look(self, group_id: str) -> None:
+    def _look(self, group_id: str) -> Steps[None]:
         """Look who is in a group at the cluster, and tell what has changed."""
         try:
-            found = await self._sentinels.describe(group_id) if self._may_be_held(group_id) else NOBODY
+            found = (yield from self._sentinels.describe(group_id)) if self._may_be_held(group_id) else NOBODY
             if not isinstance(found, ErrorCode) and self._coordinator.shard_of(group_id).is_active:
-                await self._found(group_id, found)
+                yield from self._found(group_id, found)
         finally:
             self._looking.discard(group_id)
 
@@ -144,40 +140,40 @@ class HeldGroups:
 
     # ---- telling
 
-    async def _found(self, group_id: str, found: DescribedGroup) -> None:
+    def _found(self, group_id: str, found: DescribedGroup) -> Steps[None]:
         noted = self._noted(self._coordinator.shard_of(group_id)).get(group_id)
         if found.has_members:
-            await self._report(group_id, found, noted)
+            yield from self._report(group_id, found, noted)
         elif noted is None:
-            self._told.pop(group_id, None)
-        elif group_id in self._told and self._told[group_id] is None:
+            self._reported.pop(group_id, None)
+        elif group_id in self._reported and self._reported[group_id] is None:
             # Not together with the event that says so: if that is lost with the node, the next one finds the note.
-            del self._told[group_id]
-            await self._leave_note(group_id, None)
+            del self._reported[group_id]
+            yield from self._leave_note(group_id, None)
         else:
-            self._told[group_id] = None
+            self._reported[group_id] = None
             logger.info("group has no members at the cluster any more", group=group_id)
             report_held(self._coordinator, self._event(group_id, found, noted))
 
-    async def _report(self, group_id: str, found: DescribedGroup, noted: Since | None) -> None:
+    def _report(self, group_id: str, found: DescribedGroup, noted: Since | None) -> Steps[None]:
         since = noted or Since(since_ms=self._wall_ms())
         event = self._event(group_id, found, since)
         reported = _digest(found, event.is_owned)
-        if self._told.get(group_id) == reported:
+        if self._reported.get(group_id) == reported:
             return
-        self._told[group_id] = reported
+        self._reported[group_id] = reported
         _log(event)
         # The note comes first: who leads the partition next must know that the audit may say so.
-        if noted is not None or await self._leave_note(group_id, since):
+        if noted is not None or (yield from self._leave_note(group_id, since)):
             report_held(self._coordinator, event)
         else:
-            self._told.pop(group_id, None)
+            self._reported.pop(group_id, None)
 
-    async def _leave_note(self, group_id: str, since: Since | None) -> bool:
+    def _leave_note(self, group_id: str, since: Since | None) -> Steps[bool]:
         """Returns whether it is stored."""
-        stored: asyncio.Future[StoreError | None] = asyncio.get_running_loop().create_future()
-        self._ownership.leave_note(group_id, held_record(group_id, since), stored.set_result)
-        return await stored is None
+        problem: StoreError | None
+        problem = yield from awaited(partial(self._ownership.leave_note, group_id, held_record(group_id, since)))
+        return problem is None
 
     def _event(self, group_id: str, found: DescribedGroup, since: Since) -> GroupHeldByCluster:
         named = _named(found.members)

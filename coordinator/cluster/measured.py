@@ -1,6 +1,6 @@
 """What a node in front of a cluster has that is read at each scrape."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -21,7 +21,6 @@ class MeasuredParts(msgspec.Struct, frozen=True, kw_only=True):
     links: ClusterLinks
     groups: GroupParts
     home: ClusterHome
-    denials: Mapping[tuple[str, str], int]
 
 
 def measure_cluster_node(metrics: "NodeMetrics", parts: MeasuredParts, append_times: "TimeHistogram") -> None:
@@ -29,6 +28,7 @@ def measure_cluster_node(metrics: "NodeMetrics", parts: MeasuredParts, append_ti
     from coordinator.metrics.node_metrics import Measured
 
     leads, groups = parts.links.leads, parts.groups
+    metrics.register(lambda: _samples(parts, append_times))
     metrics.measure(
         Measured(
             coordinator=groups.coordinator,
@@ -39,8 +39,6 @@ def measure_cluster_node(metrics: "NodeMetrics", parts: MeasuredParts, append_ti
             leads=lambda topic, partition: partition in leads.partitions,
             now_ms=parts.loop.now_ms,
             wall_ms=parts.loop.wall_ms,
-            denials=parts.denials,
-            more=lambda: _samples(parts, append_times),
             not_ready_because=lambda: _problem(parts),
         )
     )

@@ -2,12 +2,13 @@
 
 import asyncio
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
-from coordinator.audit.schema import CoordinatorPaused, CoordinatorStopped
+from coordinator.audit.schema import CoordinatorPaused
 from coordinator.client.bootstrap import Bootstrap
 from coordinator.cluster.brokers.brokers import Broker, Brokers
 from coordinator.cluster.brokers.errors import BrokerError
+from coordinator.cluster.brokers.tasks import Tasks
 from coordinator.cluster.directory import NodeDirectory
 from coordinator.cluster.front import FrontParts, front_home, login_terms, make_broker_listeners
 from coordinator.cluster.groups.group_settings import ClusterGroupSettings
@@ -25,9 +26,9 @@ from coordinator.cluster.measured import MeasuredParts, measure_cluster_node
 from coordinator.cluster.nodes.lease import Lease
 from coordinator.cluster.nodes.membership import LEASE_MS, NodesGroupMember
 from coordinator.cluster.nodes.messages import NodeAddress
+from coordinator.cluster.nodes.peers import Peers, peer_client_id
 from coordinator.cluster.nodes.seals import Seals
 from coordinator.cluster.parts import ClusterHome, ClusterLinks, group_home, make_cluster_home
-from coordinator.cluster.peers import Peers, peer_client_id
 from coordinator.cluster.relay.broker_listeners import BrokerListeners, BrokerPortError
 from coordinator.cluster.relay.upstreams import Upstreams
 from coordinator.cluster.rights.rights import CachedRights
@@ -37,24 +38,18 @@ from coordinator.cluster.sentinels.sentinels import Sentinels
 from coordinator.config import cluster_keys as keys
 from coordinator.config.key import ConfigError
 from coordinator.config.listener_keys import LISTENERS
-from coordinator.config.metrics_keys import ADMIN_LISTENER
 from coordinator.config.server_keys import NODE_ID
 from coordinator.config.settings import Config
 from coordinator.core.topic_listing import TopicListing
-from coordinator.front.front import Front, make_front
-from coordinator.front.group_parts import GroupParts, make_group_parts
+from coordinator.front.front import make_front
+from coordinator.front.group_parts import make_group_parts
 from coordinator.front.host import Host, this_host
 from coordinator.front.listener import Listener, parse_listeners
-from coordinator.front.metered import bind_admin
-from coordinator.front.node_loop import NodeLoop
-from coordinator.front.security_warnings import security_warnings
+from coordinator.front.node import ServingNode
 from coordinator.listen_address import ListenError
-from coordinator.log.errors import LogError
 from coordinator.logger import logger
 
 if TYPE_CHECKING:
-    from coordinator.admin.port import AdminPort
-    from coordinator.metrics.node_metrics import NodeMetrics
     from coordinator.metrics.timing import TimeHistogram
 
 APPEND_BOUNDS_MS: Final = (0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 5_000)
@@ -67,15 +62,13 @@ STOP_SECONDS: Final = 3
 """How long a stop waits for what was decided to be acknowledged by the cluster."""
 
 
-class ClusterNode:
-    """Made and started in a running loop, stopped once."""
+class ClusterNode(ServingNode):
+    """A coordinator whose log is in the cluster behind it."""
 
-    groups: GroupParts
     home: ClusterHome
-    front: Front
     broker_listeners: BrokerListeners
     member: NodesGroupMember
-    """The parts of a node that has been started."""
+    """The parts of a node that has been started, beside its groups and its front."""
 
     def __init__(
         self, config: Config, *, host: Host | None = None, log_lines_dropped: Callable[[], int] = lambda: 0
@@ -85,17 +78,13 @@ class ClusterNode:
         Raises:
             ConfigError: the listener or the security settings cannot be used.
         """
-        self._config = config
         self._host = host or this_host(counts_suspension=True)  # the lease goes on at the cluster
-        self.loop: Final = NodeLoop(self._host)
+        super().__init__(config, self._host, log_lines_dropped)
         self._owner = Owner(node_id=config[NODE_ID], coordinator_epoch=self.loop.wall_ms())
         self._client_id = f"coordinator-node-{self._owner.node_id}"
         self._timeout_seconds = config[keys.CLUSTER_REQUEST_TIMEOUT_MS] / 1000
-        self._log_lines_dropped = log_lines_dropped
-        self._admin: AdminPort | None = None
-        self._metrics: NodeMetrics | None = None
         self._append_times: TimeHistogram | None = None
-        self._renewing: asyncio.Task[None] | None = None
+        self._tasks = Tasks()
         self._is_started = False
         self._rights = CachedRights()
         self._listener = node_listener(config)
@@ -131,25 +120,6 @@ class ClusterNode:
         )
         self._visible = VisibleTopics(self.links.topics)
 
-    @property
-    def failure(self) -> "asyncio.Future[LogError]":
-        """Done when the process must end without a stop; it has no disk that may fail."""
-        return self.loop.failure
-
-    @property
-    def config(self) -> Config:
-        """The settings, some of which can change while the node runs."""
-        return self._config
-
-    @property
-    def bootstrap(self) -> str:
-        return f"{self.address.host}:{self.address.port}"
-
-    @property
-    def admin(self) -> str | None:
-        """HOST:PORT of the admin port; None when there is none."""
-        return None if self._admin is None else self._admin.address
-
     # ---------------------------------------------------------------------------------------------------------- start
 
     async def start(self) -> None:
@@ -166,18 +136,15 @@ class ClusterNode:
             if isinstance(problem, BrokerError | TopicError):
                 raise ConfigError(f"{keys.CLUSTER_BOOTSTRAP_SERVERS.name}: {problem}") from None
             raise
-        cluster = self._config[keys.CLUSTER_BOOTSTRAP_SERVERS]
-        for warning in security_warnings(self._config, [self._listener]):
-            logger.warning("security", problem=warning)
         if not self._seals.are_checked:
             logger.warning("security", problem=UNCHECKED)
-        logger.info("serving", bootstrap=self.bootstrap, cluster=cluster, node=self._owner.node_id)
+        self._log_serving(cluster=self._config[keys.CLUSTER_BOOTSTRAP_SERVERS], node=self._owner.node_id)
 
     async def _start(self) -> None:
-        if self._config[ADMIN_LISTENER]:
+        self._bind_admin()
+        if self._admin is not None:
             from coordinator.metrics.timing import TimeHistogram
 
-            self._admin, self._metrics = bind_admin(self._config, self._log_lines_dropped, self._host.inherited)
             self._append_times = TimeHistogram(APPEND_BOUNDS_MS)
         log = await self._reach_cluster()
         config, loop, links, lost = self._config, self.loop, self.links, LostPartitions(self.loop.now_ms)
@@ -272,16 +239,15 @@ class ClusterNode:
         )
         self.leads.on_lease_over(self.member.rejoin)
         self.member.start()
-        self._renewing = asyncio.get_running_loop().create_task(self._renew())
+        self._tasks.every(RENEWAL_CHECK_SECONDS, self._renew)
 
     def _serve_admin(self) -> None:
-        if self._admin is None or self._metrics is None or self._append_times is None:
+        if self._admin is None or self._append_times is None:
             return
-        parts = MeasuredParts(
-            loop=self.loop, links=self.links, groups=self.groups, home=self.home, denials=self.front.denials.counts
-        )
-        measure_cluster_node(self._metrics, parts, self._append_times)
-        self._admin.start(self._metrics, secure=self.front.listeners.secure_admin())
+        parts = MeasuredParts(loop=self.loop, links=self.links, groups=self.groups, home=self.home)
+        self._admin.metrics.register(self.front.denials.samples)
+        measure_cluster_node(self._admin.metrics, parts, self._append_times)
+        self._admin.serve(tuple, self.front.listeners.secure_admin())
 
     def _check_ids(self, brokers: Mapping[int, Broker]) -> None:
         base = self._config[keys.CLUSTER_NODE_ID_BASE]
@@ -290,10 +256,6 @@ class ClusterNode:
             raise ConfigError(
                 f"{keys.CLUSTER_NODE_ID_BASE.name}={base}: the cluster has a broker {clashing[0]}; choose a larger one"
             )
-
-    @property
-    def _identity(self) -> dict[str, Any]:
-        return {"node_id": self._owner.node_id, "coordinator_epoch": self._owner.coordinator_epoch}
 
     # -------------------------------------------------------------------------------------------------- while it runs
 
@@ -308,29 +270,20 @@ class ClusterNode:
         brokers.on_brokers(lambda _: listeners.keep_following(lambda: brokers.by_id))
 
     async def _renew(self) -> None:
-        while True:
-            await asyncio.sleep(RENEWAL_CHECK_SECONDS)
-            renew_epochs(self.groups.coordinator)
+        renew_epochs(self.groups.coordinator)
 
-    def stood_still(self, seconds: float, pause_kind: str) -> None:
-        """The event loop stood still until now: whom it did not hear meanwhile need not have been silent."""
+    def _paused(self, from_ms: int, until_ms: int, pause_kind: str) -> CoordinatorPaused:
         self.leads.check_lease()
-        until_ms = self.loop.now_ms()
-        from_ms = until_ms - round(seconds * 1000)
-        self.groups.pauses.add(from_ms, until_ms)
-        wall = self.loop.wall
-        paused = CoordinatorPaused(
-            time_ms=0, from_ms=wall.at(from_ms), until_ms=wall.at(until_ms), pause_kind=pause_kind, **self._identity
-        )
-        self.groups.coordinator.report(paused)
+        paused = super()._paused(from_ms, until_ms, pause_kind)
         self.home.lost.paused(paused, from_ms)
+        return paused
 
     # ----------------------------------------------------------------------------------------------------------- stop
 
     async def stop(self) -> None:
         """Have what was decided stored, then leave to the other nodes what this one leads."""
         coordinator = self.groups.coordinator
-        coordinator.report(CoordinatorStopped(time_ms=0, **self._identity))
+        coordinator.report(self._stopped())
         # No snapshots, as where there are logs of its own: another node waits for these partitions.
         coordinator.drain(self.loop.now_ms())
         until = self.loop.now_ms() + STOP_SECONDS * 1000
@@ -342,15 +295,13 @@ class ClusterNode:
         logger.info("stopped")
 
     async def _close(self) -> None:
-        if self._renewing is not None:
-            self._renewing.cancel()
+        self._tasks.cancel()
         if self._admin is not None:
-            await self._close_admin(self._admin)
+            await self._admin.stop()
         if self._is_started:
             self.front.listeners.close()
             self.broker_listeners.close()
-            for connection in list(self.front.dispatcher.connections):
-                connection.close()
+            self._close_connections()
             self._rights.close()
             self.home.stop()
         self._peers.close()
@@ -360,14 +311,6 @@ class ClusterNode:
         self._access.close()
         self.links.brokers.close()
         self.loop.abandon()
-
-    async def _close_admin(self, admin: "AdminPort") -> None:
-        """Also of a node whose start has failed: then nothing is served there yet."""
-        if self._is_started and self._metrics is not None:
-            await admin.stop()
-            self._metrics.loop.stop()
-        else:
-            admin.close()
 
 
 def node_listener(config: Config) -> Listener:

@@ -6,12 +6,13 @@ Then a note in its partition says so, by which the next node that leads the part
 """
 
 import asyncio
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
+from functools import partial
 from typing import Any, Final, TypeAlias
 
 from _wire.errors import ErrorCode
-from coordinator.cluster.brokers.found import FOUND, NOT_FOUND, Finding, Unknown
-from coordinator.cluster.brokers.tasks import Tasks
+from coordinator.cluster.brokers.tasks import Tasks, ask_each, completed
+from coordinator.cluster.found import FOUND, NOT_FOUND, Finding, Unknown
 from coordinator.cluster.log.group_patterns import NAME_CHARACTERS_MAX, GroupPattern
 from coordinator.cluster.log.notes import Notes, owned_record
 from coordinator.cluster.log.store import ClusterStore
@@ -22,6 +23,7 @@ from coordinator.groups.coordinator import GroupCoordinator
 from coordinator.logger import logger
 from coordinator.runtime.interfaces import StoreError
 from coordinator.runtime.shard import Shard
+from coordinator.runtime.slices import Steps
 
 OPENED_AT_ONCE: Final = 64
 """Sentinels of a partition that was taken over that join at a time; those that are needed join before."""
@@ -104,7 +106,7 @@ class GroupOwnership:
 
     # ---- finding out, and taking
 
-    def find(self, group_id: str, answered: Callable[[Finding], None]) -> None:
+    def find(self, group_id: str, answered: Callable[[Finding[None]], None]) -> None:
         """Whether the group is the nodes', or would be with its first member. Nothing is changed."""
         shard = self._coordinator.shard_of(group_id)
         if not shard.is_active:
@@ -114,13 +116,15 @@ class GroupOwnership:
         elif not self.is_adopted(group_id):
             answered(NOT_FOUND)
         else:
-            self._tasks.ask(self._find(group_id), answered)
+            self._tasks.ask(lambda: completed(self._find(group_id)), answered)
 
-    async def _find(self, group_id: str) -> Finding:
-        is_free = await self._sentinels.is_free(group_id)
-        if isinstance(is_free, Unknown):
-            return is_free
-        if is_free:
+    def _find(self, group_id: str) -> Steps[Finding[None]]:
+        if self._sentinels.get(group_id) is not None:
+            return FOUND
+        described = yield from self._sentinels.describe(group_id)
+        if isinstance(described, ErrorCode):
+            return Unknown(described)
+        if not described.has_members:
             return FOUND
         self._is_held(group_id)
         return NOT_FOUND
@@ -181,20 +185,15 @@ class GroupOwnership:
     def loaded(self, shard: Shard[Any]) -> None:
         """A partition is served here from now on: the sentinels of its groups become this node's."""
         self._stop_keeping(shard.partition)
-        self._keeping[shard.partition] = self._tasks.start(self._keep_open(shard))
+        open_missing = partial(self._open_missing, shard)
+        keeping = self._tasks.every(SENTINELS_CHECKED_SECONDS, open_missing, starts_now=True)
+        self._keeping[shard.partition] = keeping
 
-    async def _keep_open(self, shard: Shard[Any]) -> None:
+    def _open_missing(self, shard: Shard[Any]) -> Coroutine[Any, Any, None]:
         """Also those that could not join, or that were removed while nobody needed them."""
-        while True:
-            owned = self.notes_of(shard.partition).owned
-            await self._open_all(sorted(group_id for group_id in owned if self._sentinels.get(group_id) is None))
-            await asyncio.sleep(SENTINELS_CHECKED_SECONDS)
-
-    async def _open_all(self, group_ids: Iterable[str]) -> None:
-        turn = asyncio.Semaphore(OPENED_AT_ONCE)
-        for group_id in group_ids:
-            await turn.acquire()
-            self.own(group_id, lambda result: turn.release())
+        owned = self.notes_of(shard.partition).owned
+        missing = sorted(group_id for group_id in owned if self._sentinels.get(group_id) is None)
+        return ask_each(missing, self.own, OPENED_AT_ONCE)
 
     def unloaded(self, partition: int) -> None:
         """Another node leads the partition."""

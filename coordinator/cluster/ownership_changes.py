@@ -1,7 +1,7 @@
 """Adopting groups and giving them back, as `coordinator cluster adopt` and `release` ask for it."""
 
-import asyncio
 from collections.abc import Callable, Coroutine
+from functools import partial
 from typing import Any, Final
 
 import msgspec
@@ -9,12 +9,11 @@ import msgspec
 from _wire.errors import ErrorCode
 from _wire.messages.alter_group_owners import ChangedGroup, GroupOwnerResult
 from coordinator.cluster.brokers.errors import BrokerError
+from coordinator.cluster.brokers.tasks import Tasks
 from coordinator.cluster.log.group_patterns import NAME_CHARACTERS_MAX, GroupPattern, is_pattern
 from coordinator.cluster.log.notes import Rule, rule_record
 from coordinator.cluster.log.store import ClusterStore
 from coordinator.cluster.ownership import GroupOwnership
-from coordinator.cluster.sentinels.described import DescribedGroup
-from coordinator.cluster.sentinels.membership import Sentinel
 from coordinator.cluster.sentinels.sentinels import Sentinels
 from coordinator.core.causes import Cause
 from coordinator.core.decision import OperationContext
@@ -25,6 +24,7 @@ from coordinator.groups.coordinator import GroupCoordinator
 from coordinator.runtime.interfaces import StoreError
 from coordinator.runtime.reply_to import ReplyTo
 from coordinator.runtime.shard import Shard
+from coordinator.runtime.slices import Steps, awaited
 
 GROUPS_REPORTED_MAX: Final = 1_000
 GROUPS_AT_ONCE: Final = 1_000
@@ -58,12 +58,15 @@ class OwnershipChanges:
         self._list_groups = list_groups
         self._pending = pending
         self._wall_ms = wall_ms
+        self._tasks = Tasks()
 
-    async def would(self, name: str, is_adopted: bool) -> GroupOwnerResult:
+    def would(self, name: str, is_adopted: bool) -> Steps[GroupOwnerResult]:
         """What the change would be about; nothing is changed."""
         try:
             change = self._change(name, is_adopted)
-            groups = [await self._told(group_id) for group_id in await self._groups_of(change)]
+            groups = []
+            for group_id in (yield from self._groups_of(change)):
+                groups.append((yield from self._described(group_id)))
             if not is_adopted:
                 owned = self._ownership.is_owned
                 groups = [group if owned(group.group_id) else _elsewhere(group) for group in groups]
@@ -71,20 +74,22 @@ class OwnershipChanges:
             return _failed(name, ErrorCode.COORDINATOR_NOT_AVAILABLE, str(problem))
         return GroupOwnerResult(name=name, groups=groups[:GROUPS_REPORTED_MAX])
 
-    async def change(self, by: str, name: str, is_adopted: bool) -> GroupOwnerResult:
+    def change(self, by: str, name: str, is_adopted: bool) -> Steps[GroupOwnerResult]:
         """Write the rule, then adopt the groups that nobody is in, or give back those that nobody is in here."""
         change = self._change(name, is_adopted)
         rule = Rule(is_adopted=is_adopted, at_ms=self._wall_ms(), by=by)
         result = GroupOwnerResult(name=name, needed=self._needed(name))
         for shard in change.shards:
-            unwritten = await self._written(shard, name, rule)
+            unwritten = yield from self._written(shard, name, rule)
             if unwritten is not None:
                 result.error_code, result.error_message = ErrorCode.COORDINATOR_NOT_AVAILABLE, str(unwritten)
                 return result
             result.taken.append(shard.partition)
         move = self._adopt if is_adopted else self.release
         try:
-            groups = [await move(group_id) for group_id in await self._groups_of(change)]
+            groups = []
+            for group_id in (yield from self._groups_of(change)):
+                groups.append((yield from move(group_id)))
         except BrokerError as problem:
             result.error_code, result.error_message = ErrorCode.COORDINATOR_NOT_AVAILABLE, str(problem)
             return result
@@ -107,73 +112,63 @@ class OwnershipChanges:
             return [shard.partition for shard in self._coordinator.shards]
         return [self._coordinator.partition_of(name)]
 
-    async def _groups_of(self, change: Change) -> list[str]:
+    def _groups_of(self, change: Change) -> Steps[list[str]]:
         """The groups of these partitions, at the cluster and here, that the change is about."""
         if not change.shards:
             return []
         if not is_pattern(change.name):
             return [change.name]
         partitions = {shard.partition for shard in change.shards}
-        known = (
-            {*await self._list_groups(), *self._ownership.owned_groups()}
-            if change.is_adopted
-            else set(self._ownership.owned_groups())
-        )
+        existing = set(self._ownership.owned_groups())
+        if change.is_adopted:
+            existing.update((yield from self._tasks.steps(self._list_groups)))
         found, pattern = [], GroupPattern(change.name)
-        for position, group_id in enumerate(known, 1):
+        for position, group_id in enumerate(existing, 1):
             is_meant = len(group_id) <= NAME_CHARACTERS_MAX and pattern.matches(group_id)
             if is_meant and self._coordinator.partition_of(group_id) in partitions:
                 found.append(group_id)
             if position % GROUPS_AT_ONCE == 0:
-                await asyncio.sleep(0)
+                yield
         return sorted(found)
 
-    async def _written(self, shard: Shard[Any], name: str, rule: Rule) -> StoreError | None:
-        written: asyncio.Future[StoreError | None] = asyncio.get_running_loop().create_future()
+    def _written(self, shard: Shard[Any], name: str, rule: Rule) -> Steps[StoreError | None]:
         store = shard.store
         assert isinstance(store, ClusterStore)
-        store.leave_note(rule_record(name, rule), written.set_result)
-        return await written
+        return awaited(partial(store.leave_note, rule_record(name, rule)))
 
-    async def _adopt(self, group_id: str) -> ChangedGroup:
+    def _adopt(self, group_id: str) -> Steps[ChangedGroup]:
         """Adopt a group that exists at the cluster; one that does not is adopted with its first member."""
-        told = await self._told(group_id)
-        if told.members or self._ownership.is_owned(group_id) or told.state in ("", "Dead"):
-            return told
-        owned: asyncio.Future[Sentinel | ErrorCode] = asyncio.get_running_loop().create_future()
-        self._ownership.own(group_id, owned.set_result)
-        result = await owned
-        return await self._told(group_id) if isinstance(result, ErrorCode) else told
+        group = yield from self._described(group_id)
+        if group.members or self._ownership.is_owned(group_id) or group.state in ("", "Dead"):
+            return group
+        result = yield from awaited(partial(self._ownership.own, group_id))
+        return (yield from self._described(group_id)) if isinstance(result, ErrorCode) else group
 
-    async def release(self, group_id: str, cause: Cause = Cause.ADMIN) -> ChangedGroup:
+    def release(self, group_id: str, cause: Cause = Cause.ADMIN) -> Steps[ChangedGroup]:
         """Give back a group that has no members here; with members it stays.
 
         Raises:
             BrokerError: the cluster does not answer.
         """
-        told = await self._told(group_id)
+        group = yield from self._described(group_id)
         if not self._ownership.is_owned(group_id):
-            return _elsewhere(told)
-        if told.members:
-            return told
-        if not await self._removed(group_id, cause):
-            return await self._told(group_id)
-        await self._sentinels.leave(group_id)
-        disowned: asyncio.Future[StoreError | None] = asyncio.get_running_loop().create_future()
-        self._ownership.disown(group_id, disowned.set_result)
-        problem = await disowned
+            return _elsewhere(group)
+        if group.members:
+            return group
+        if not (yield from awaited(partial(self._remove, group_id, cause))):
+            return (yield from self._described(group_id))
+        yield from self._sentinels.leave(group_id)
+        problem: StoreError | None = yield from awaited(partial(self._ownership.disown, group_id))
         if problem is not None:
             raise BrokerError(f"{group_id} is not given back: {problem}")
-        return told
+        return group
 
-    async def _removed(self, group_id: str, cause: Cause) -> bool:
-        removed: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
-        request_id = self._pending.register(ReplyTo(removed.set_result, lambda error: False))
+    def _remove(self, group_id: str, cause: Cause, answered: Callable[[bool], None]) -> None:
+        request_id = self._pending.register(ReplyTo(answered, lambda error: False))
         context = OperationContext(request_id, 0, "", "", self._coordinator.environment, 0, 0)
         self._coordinator.enqueue(RELEASE_GROUP, group_id, cause, context)
-        return await removed
 
-    async def _told(self, group_id: str) -> ChangedGroup:
+    def _described(self, group_id: str) -> Steps[ChangedGroup]:
         """State and members of a group: here if the nodes own it, else at the cluster."""
         if self._ownership.is_owned(group_id):
             group = self._coordinator.shard_of(group_id).machine.groups.get(group_id)
@@ -181,7 +176,7 @@ class OwnershipChanges:
                 return ChangedGroup(group_id=group_id, state=EMPTY.value)
             members = [f"{member.client_id} {member.client_host}" for member in group.membership.members.values()]
             return ChangedGroup(group_id=group_id, state=group.membership.state.value, members=members)
-        described: DescribedGroup | ErrorCode = await self._sentinels.describe(group_id)
+        described = yield from self._sentinels.describe(group_id)
         if isinstance(described, ErrorCode):
             raise BrokerError(f"the cluster does not describe {group_id}: {described.name}")
         members = [f"{member.client_id} {member.client_host}" for member in described.members]
@@ -189,10 +184,10 @@ class OwnershipChanges:
         return ChangedGroup(group_id=group_id, state=described.state, members=members)
 
 
-def _elsewhere(told: ChangedGroup) -> ChangedGroup:
+def _elsewhere(group: ChangedGroup) -> ChangedGroup:
     """A group that is with the cluster already: whoever is in it there does not keep it from being given back."""
-    told.members = []
-    return told
+    group.members = []
+    return group
 
 
 def _failed(name: str, error: ErrorCode, problem: str) -> GroupOwnerResult:

@@ -13,7 +13,6 @@ from coordinator.cluster.groups.group_settings import ClusterGroupSettings
 from coordinator.cluster.groups.group_topics import look_up, topics_of
 from coordinator.cluster.groups.lost_partitions import LostPartitions
 from coordinator.cluster.groups.topics import ClusterTopics
-from coordinator.cluster.handlers.forwarding import Forwarder
 from coordinator.cluster.held_groups import HeldGroups
 from coordinator.cluster.leads import PartitionLeads
 from coordinator.cluster.log.access import LogAccess
@@ -24,6 +23,7 @@ from coordinator.cluster.log.topics import LogTopics
 from coordinator.cluster.nodes.lease import Lease
 from coordinator.cluster.ownership import GroupOwnership
 from coordinator.cluster.ownership_changes import OwnershipChanges
+from coordinator.cluster.sentinels.forwarding import Forwarder
 from coordinator.cluster.sentinels.sentinels import Sentinels
 from coordinator.cluster.unused_groups import UnusedGroups
 from coordinator.config.audit_keys import AUDIT_CHAIN, AUDIT_COMPRESSION_TYPE
@@ -131,7 +131,7 @@ def _logs(
         audit,
         owner,
         transactional_id=f"{TRANSACTIONAL_ID_PREFIX}{index}",
-        audit_record=lambda taken: coordinator_record(taken, taken.time_ms),
+        audit_record=lambda leadership: coordinator_record(leadership, leadership.time_ms),
         may_lead=partial(links.leads.may_lead, index),
         fenced=partial(links.leads.fenced, index),
         now_ms=loop.now_ms,
@@ -151,11 +151,12 @@ def make_cluster_home(
     list_groups = links.brokers.list_groups
     ownership = GroupOwnership(coordinator, sentinels, config[CLUSTER_ADOPT], wall_ms)
     changes = OwnershipChanges(coordinator, ownership, sentinels, list_groups, groups.pending, wall_ms)
+    forwarder = Forwarder(sentinels)
     unused = UnusedGroups(
         coordinator,
         ownership,
         changes,
-        sentinels,
+        forwarder,
         check_ms=config[OFFSETS_RETENTION_CHECK_INTERVAL_MS],
         retention_ms=config[OFFSETS_RETENTION_MINUTES] * MS_PER_MINUTE,
         now_ms=loop.now_ms,
@@ -180,7 +181,7 @@ def make_cluster_home(
         changes=changes,
         unused=unused,
         held=held,
-        forwarder=Forwarder(sentinels),
+        forwarder=forwarder,
     )
 
 

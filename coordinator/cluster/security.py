@@ -1,5 +1,6 @@
 """How a node connects: to the brokers for itself, to the brokers in place of its clients, and to the other nodes."""
 
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -8,6 +9,7 @@ import msgspec
 from coordinator.client.bootstrap import Bootstrap
 from coordinator.client.login import PlainLogin, ScramLogin
 from coordinator.client.security import SASL_JAAS_CONFIG, SECURITY_PROTOCOL, ClientSecurity
+from coordinator.cluster.brokers.backoff import first_of
 from coordinator.cluster.brokers.brokers import Broker
 from coordinator.cluster.brokers.connecting import connect
 from coordinator.cluster.brokers.errors import BrokerError
@@ -90,18 +92,14 @@ async def check_connections_of_clients(
     """
     if not security.hides_certificate:
         return
-    problem = ""
-    for broker in brokers:
-        try:
-            connection = await connect(
-                Bootstrap(broker.address, security.clients), client_id, timeout_seconds, lambda: None
-            )
-        except BrokerError as failure:
-            problem = str(failure)
-        else:
-            connection.close()
-            return
-    raise ConfigError(
-        f"{CLUSTER_COMMAND_CONFIG.name}: clients get no connection to the brokers, as a node never lends them its"
-        f" certificate; name a listener of the brokers that has SASL_SSL, or ssl.client.auth=requested: {problem}"
-    )
+    servers = [Bootstrap(broker.address, security.clients) for broker in brokers]
+    try:
+        connection = await first_of(
+            [partial(connect, server, client_id, timeout_seconds, lambda: None) for server in servers]
+        )
+    except BrokerError as problem:
+        raise ConfigError(
+            f"{CLUSTER_COMMAND_CONFIG.name}: clients get no connection to the brokers, as a node never lends them its"
+            f" certificate; name a listener of the brokers that has SASL_SSL, or ssl.client.auth=requested: {problem}"
+        ) from None
+    connection.close()

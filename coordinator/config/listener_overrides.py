@@ -49,8 +49,8 @@ def find_override(name: str, listeners: Iterable[str], keys: Mapping[str, Config
     """
     places = [place for place in map(listener_place, listeners) if name.startswith(place)]
     if not places:
-        known = ", ".join(sorted({listener.lower() for listener in listeners}))
-        raise ConfigError(f"{name}: there is no such listener; the listeners are {known} (in lower case here)")
+        listener_names = ", ".join(sorted({listener.lower() for listener in listeners}))
+        raise ConfigError(f"{name}: there is no such listener; the listeners are {listener_names} (in lower case here)")
     place = max(places, key=len)
     rest = name.removeprefix(place)
     if rest in keys:

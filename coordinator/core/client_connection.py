@@ -81,11 +81,11 @@ class ClientConnection:
 
     def deny(self, api: str, operation: str, resource_type: str, resource_name: str, now_ms: int) -> None:
         """A request of it was refused."""
-        known = self.denials
-        if known is None or (known.operation, known.resource_name) != (operation, resource_name):
+        newest = self.denials
+        if newest is None or (newest.operation, newest.resource_name) != (operation, resource_name):
             times = deque[int](maxlen=DENIALS_KEPT)
-            known = self.denials = Denials(api, operation, resource_type, resource_name, times)
-        known.times_ms.append(now_ms)
+            newest = self.denials = Denials(api, operation, resource_type, resource_name, times)
+        newest.times_ms.append(now_ms)
 
     def reject(self, member_id: str, error: str, now_ms: int) -> None:
         """A heartbeat of it was answered with an error."""

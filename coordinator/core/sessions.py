@@ -42,7 +42,7 @@ class SessionTable(Protocol):
         timeout_ms: int,
         now_ms: int,
         is_answer: bool = False,
-        tells_client: bool = True,
+        shows_client: bool = True,
     ) -> None: ...
 
     def open_heartbeats(
@@ -96,18 +96,18 @@ class SessionStarted(msgspec.Struct, frozen=True):
 class SessionRenewed(msgspec.Struct, frozen=True):
     """The member sent a request: its session ends `timeout_ms` from now, and its heartbeats are closed.
 
-    `is_answer`: it sent none, but gets the answer to one that waited. `tells_client`: the request tells who its client
+    `is_answer`: it sent none, but gets the answer to one that waited. `shows_client`: the request tells who its client
     is, as that of a commit does not, which may come by another connection.
     """
 
     member_id: str
     timeout_ms: int
     is_answer: bool = False
-    tells_client: bool = True
+    shows_client: bool = True
 
     def apply(self, groups: HasSessions, group_id: str, now_ms: int) -> None:
         groups.sessions.renew(
-            group_id, self.member_id, self.timeout_ms, now_ms, self.is_answer, self.tells_client and not self.is_answer
+            group_id, self.member_id, self.timeout_ms, now_ms, self.is_answer, self.shows_client and not self.is_answer
         )
 
 

@@ -106,18 +106,20 @@ class Board:
     def apply(self, events: Iterable[BoardEvent]) -> None:
         """Apply events, and tell the listeners."""
         changed: set[str] = set()
-        for told in events:
-            if isinstance(told, AuthorizationDenied):
-                self._denials.append(told)
+        for board_event in events:
+            if isinstance(board_event, AuthorizationDenied):
+                self._denials.append(board_event)
                 self._forget_offset_findings()
                 continue
-            observed, event = (told, told.event) if isinstance(told, ObservedEvent) else (None, told)
+            observed, event = (
+                (board_event, board_event.event) if isinstance(board_event, ObservedEvent) else (None, board_event)
+            )
             history = self.groups.get(event.group_id)
             if history is None:
                 kind = GroupHistory if observed is None else ObservedHistory
                 history = self.groups[event.group_id] = kind(event.group_id)
             if observed is not None and isinstance(history, ObservedHistory):
-                is_new = history.take(observed)
+                is_new = history.add(observed)
             elif isinstance(event, GroupHeldByCluster):
                 history.note_coordinator(event)
                 is_new = True
@@ -236,8 +238,8 @@ class Board:
         )
 
     def _note_rate(self, event: RebalanceStarted) -> None:
-        is_known = isinstance(event.cause, Cause)  # of another Kafka it may be open
-        if is_known and event.cause not in GROWTH and event.time_ms >= self.newest_ms - STORM_HOURS * HOUR_MS:
+        is_named = isinstance(event.cause, Cause)  # of another Kafka it may be open
+        if is_named and event.cause not in GROWTH and event.time_ms >= self.newest_ms - STORM_HOURS * HOUR_MS:
             rates = self._rates.setdefault(event.time_ms // MS_PER_MINUTE, Counter())
             rates[event.group_id, event.cause.value] += 1
             if len(self._rates) > STORM_HOURS * MINUTES_PER_HOUR:

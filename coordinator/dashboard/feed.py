@@ -161,9 +161,10 @@ class Feed:
     def _read(self, topic: AuditTopic) -> None:
         # What retention deleted meanwhile is left out; what a server lost in a crash and wrote again is read again.
         starts, ends = topic.offsets(topic.partitions, EARLIEST), topic.offsets(topic.partitions, LATEST)
-        known = self._position
+        read_to = self._position
         self._position = {
-            partition: max(start, min(known.get(partition, 0), ends[partition])) for partition, start in starts.items()
+            partition: max(start, min(read_to.get(partition, 0), ends[partition]))
+            for partition, start in starts.items()
         }
         self._queue.expect(sum(ends[partition] - at for partition, at in self._position.items()))
         self._enqueue(topic.records(dict(self._position), _any), self._position)

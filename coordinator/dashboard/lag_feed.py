@@ -84,18 +84,18 @@ class LagSampler:
         """
         self._samples += 1
         is_retried = self._samples % SAMPLES_BEFORE_RETRY == 0
-        known = {
+        unchanged = {
             place: first
             for partition in lagging
             if (first := self._first.get(place := _place(partition))) is not None
             and (first.is_record or first.offset == partition.log_end_offset)
             and not (is_retried and first.timestamp_ms is None)
         }
-        new = {place: partition for partition in lagging if (place := _place(partition)) not in known}
+        new = {place: partition for partition in lagging if (place := _place(partition)) not in unchanged}
         by_lag = sorted(new.values(), key=lambda partition: partition.lag or 0, reverse=True)
         sought = by_lag[: FETCHED_MAX // 2] + by_lag[FETCHED_MAX // 2 :][-FETCHED_MAX // 2 :]
         find_first_records(cluster, sought, leaders)
-        self._first = known | {
+        self._first = unchanged | {
             _place(partition): partition.first for partition in sought if partition.first is not None
         }
         for partition in lagging:

@@ -19,13 +19,13 @@ MEMBER_PARTITIONS_MAX: Final = 2_000
 
 def total(lags: Lags) -> Json:
     """The lag of all groups together."""
-    known = [group.lag for group in lags.latest.groups.values() if group.lag is not None]
+    lag_values = [group.lag for group in lags.latest.groups.values() if group.lag is not None]
     return {
         "time_ms": lags.latest.time_ms or None,
         "problem": lags.problem,
-        "lag": sum(known) if known else None,
-        "groups": len(known),
-        "groups_behind": sum(lag > 0 for lag in known),
+        "lag": sum(lag_values) if lag_values else None,
+        "groups": len(lag_values),
+        "groups_behind": sum(lag > 0 for lag in lag_values),
         "groups_left_out": lags.latest.groups_left_out,
     }
 
@@ -100,7 +100,7 @@ def _member(
     lags: Lags, sampled: SampledGroup, names: MemberNames, member: DescribedMember, own: list[PartitionLag]
 ) -> Json:
     now_ms = lags.latest.time_ms
-    known = [partition.lag for partition in own if partition.lag is not None]
+    lag_values = [partition.lag for partition in own if partition.lag is not None]
     moves = (lags.moved_ms(sampled.group.group_id, partition) for partition in own)
     return {
         "member_id": member.member_id,
@@ -110,7 +110,7 @@ def _member(
         "group_instance_id": member.group_instance_id,
         "topics": sorted({partition.topic for partition in own}),
         "partitions_owned": len(own),
-        "lag": sum(known) if known else None,
+        "lag": sum(lag_values) if lag_values else None,
         "lag_ms": _largest(partition.lag_ms(now_ms) for partition in own),
         "moved_ms": _largest(moves),
     }

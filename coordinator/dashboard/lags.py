@@ -116,7 +116,7 @@ class Lags:
 
     def _points(self, series: list[LagSeries]) -> list[Point]:
         return [
-            (self._times_ms[place], *_combined(series, place)) for place in self._places() if _is_known(series, place)
+            (self._times_ms[place], *_combined(series, place)) for place in self._places() if _has_lag(series, place)
         ]
 
     def _places(self) -> Iterator[int]:
@@ -147,14 +147,14 @@ class Lags:
         self._moved = moved
 
 
-def _series(known: dict[Key, LagSeries], key: Key, series_max: int) -> LagSeries | None:
-    found = known.get(key)
-    if found is None and len(known) < series_max:
-        found = known[key] = LagSeries()
+def _series(series_by_key: dict[Key, LagSeries], key: Key, series_max: int) -> LagSeries | None:
+    found = series_by_key.get(key)
+    if found is None and len(series_by_key) < series_max:
+        found = series_by_key[key] = LagSeries()
     return found
 
 
-def _is_known(series: list[LagSeries], place: int) -> bool:
+def _has_lag(series: list[LagSeries], place: int) -> bool:
     return any(lag_series.lags[place] != UNKNOWN for lag_series in series)
 
 

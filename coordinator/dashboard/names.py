@@ -62,8 +62,8 @@ def _distinguished(base: str, member_id: str) -> str:
 def _members(history: GroupHistory) -> Iterator[Named]:
     for generation in history.generations:
         yield from _members_of(generation)
-    for known in history.members.values():
-        yield known.member
+    for tracked in history.members.values():
+        yield tracked.member
 
 
 def _members_of(generation: Generation) -> Iterator[Named]:

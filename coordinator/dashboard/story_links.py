@@ -34,9 +34,9 @@ def linked_story(history: GroupHistory, one: Generation) -> Json:
     found = {"headline": runs(story.headline, history)}
     parts = {"paragraphs": story.paragraphs, "advice": story.advice}
     plain = {name: tuple(map(_without_marks, texts)) for name, texts in parts.items()}
-    told = msgspec.structs.replace(story, headline=_without_marks(story.headline), **plain)
+    unmarked = msgspec.structs.replace(story, headline=_without_marks(story.headline), **plain)
     linked = {name: [runs(text, history) for text in texts] for name, texts in parts.items()}
-    return {**msgspec.to_builtins(told), "runs": {**found, **linked}}
+    return {**msgspec.to_builtins(unmarked), "runs": {**found, **linked}}
 
 
 def runs(text: str, history: GroupHistory) -> list[Run]:

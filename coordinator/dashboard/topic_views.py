@@ -107,8 +107,8 @@ def _of(found: dict[str, _Consumption], topic: str, group_id: str) -> _Consumpti
 
 
 def _total(consumers: Iterable[_Consumption]) -> int | None:
-    known = [consumer.lag for consumer in consumers if consumer.lag is not None]
-    return sum(known) if known else None
+    lag_values = [consumer.lag for consumer in consumers if consumer.lag is not None]
+    return sum(lag_values) if lag_values else None
 
 
 def _largest(values: Iterable[int | None]) -> int | None:

@@ -145,8 +145,8 @@ def _gone(history: GroupHistory) -> str | None:
     """How the group went, if it is gone; None: it is there, or the events do not tell it."""
     if history.state != DEAD or not history.removals:
         return None
-    (told,) = [note.text for note in notes(history) if isinstance(note.claim, GroupGone)][-1:]
-    return told
+    (text,) = [note.text for note in notes(history) if isinstance(note.claim, GroupGone)][-1:]
+    return text
 
 
 def topics_of(board: Board, history: GroupHistory) -> list[str]:

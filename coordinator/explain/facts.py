@@ -39,9 +39,11 @@ class Facts:
     @cached_property
     def complete(self) -> list[Generation]:
         """The generations that counted, each with a known start."""
-        known = self.history.generations
+        tracked = self.history.generations
         return [
-            generation for generation in known if generation.rebalance_started_ms is not None and not generation.is_void
+            generation
+            for generation in tracked
+            if generation.rebalance_started_ms is not None and not generation.is_void
         ]
 
     @cached_property
@@ -102,9 +104,9 @@ class Facts:
             for change in replacements:
                 client = change.member.client_id, change.member.client_host
                 found[client] = max(found.get(client, 0), change.at_ms)
-        for known in self.history.members.values():
-            client = known.member.client_id, known.member.client_host
-            found[client] = max(found.get(client, 0), known.joined_ms or 0)
+        for tracked in self.history.members.values():
+            client = tracked.member.client_id, tracked.member.client_host
+            found[client] = max(found.get(client, 0), tracked.joined_ms or 0)
         return found
 
     @cached_property

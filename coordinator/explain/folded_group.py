@@ -8,7 +8,7 @@ from coordinator.audit.schema import AuditEvent, MemberRef
 from coordinator.explain.changes import Changes
 from coordinator.explain.claims.findings import Identity
 from coordinator.explain.generation import CLASSIC, Gap, Generation, Outcome
-from coordinator.explain.known_member import KnownMember
+from coordinator.explain.known_member import MemberSoFar
 from coordinator.explain.owners import Owners
 from coordinator.explain.reconciliation import Reconciliations
 
@@ -63,7 +63,7 @@ class FoldedGroup:
         """Oldest first, those that were cut short or superseded too."""
         self.ended: list[Generation] = []
         """Those that the last event applied ended, oldest first: each generation ends once."""
-        self.members: dict[str, KnownMember] = {}
+        self.members: dict[str, MemberSoFar] = {}
         self.state = ""
         self.group_type = CLASSIC
         self.generation_id = 0
@@ -210,7 +210,7 @@ class FoldedGroup:
             self.members.clear()
             self.clients.clear()
             self.pending_changes = Changes()
-            self.owners = Owners(is_known=begins)
+            self.owners = Owners(are_complete=begins)
             self.created_seq = event.created_seq
 
     def note_sign(self, event: schema.CoordinatorEvent, sign: Sign | None) -> None:

@@ -235,14 +235,14 @@ class Generation(msgspec.Struct, gc=False):
         if event.slowest_member is not None:
             self.slowest_sync = event.slowest_member, event.slowest_sync_ms
 
-    def count_owners(self, taken: OwnershipChange, without_owner: int) -> None:
+    def count_owners(self, change: OwnershipChange, without_owner: int) -> None:
         """Fill in what the owners of the partitions tell; the coordinator's own figures are of one rebalance only."""
         began_ms = self.disturbed_ms
         if self.moved_needlessly is not None:
             # After a load the coordinator does not know what belonged to members that were gone; those may not stay.
-            self.partitions_moved_needed = taken.moved - min(self.moved_needlessly, taken.could_stay)
-        self.partitions_moved, self.absences, self.without_owner = taken.moved, taken.absences, without_owner
-        self.first_owned = taken.first
+            self.partitions_moved_needed = change.moved - min(self.moved_needlessly, change.could_stay)
+        self.partitions_moved, self.absences, self.without_owner = change.moved, change.absences, without_owner
+        self.first_owned = change.first
         self.silent_partition_ms = sum(
             absence.partitions * max(0, min(began_ms, absence.assigned_ms) - absence.stopped_ms)
             for absence in self.absences

@@ -48,9 +48,9 @@ class GroupHistory(FoldedGroup):
         self.note_place(event)
         if event.coordinator_epoch != self.coordinator_epoch:
             self.coordinator_epoch = event.coordinator_epoch
-            for known in self.members.values():
-                known.was_loaded = True
-                known.set_revoking(is_revoking=known.is_revoking)
+            for tracked in self.members.values():
+                tracked.was_loaded = True
+                tracked.set_revoking(is_revoking=tracked.is_revoking)
             self.sign_before, self.last_sign = self.last_sign, None
         self.last_sign = Sign(event.node_id, event.time_ms)
         if self.held and isinstance(event, BEGINS_GROUP):

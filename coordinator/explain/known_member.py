@@ -6,7 +6,7 @@ from coordinator.audit.schema import MemberRef, MemberRejoined, TopicPartitions,
 from coordinator.core.causes import Cause
 
 
-class KnownMember(msgspec.Struct, gc=False):
+class MemberSoFar(msgspec.Struct, gc=False):
     """A member of the group now. Timeouts and `joined_ms` are None if its JoinGroup is not among the events."""
 
     member: MemberRef

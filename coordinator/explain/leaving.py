@@ -47,8 +47,8 @@ class Leaving(msgspec.Struct, frozen=True, gc=False):
     @property
     def idle_ms(self) -> int | None:
         """The time since its last JoinGroup or OffsetCommit; None if neither is known."""
-        known = [at for at in (self.removal.last_joined_ms, self.removal.last_committed_ms) if at is not None]
-        return max(0, self.removal.at_ms - max(known)) if known else None
+        signs = [at for at in (self.removal.last_joined_ms, self.removal.last_committed_ms) if at is not None]
+        return max(0, self.removal.at_ms - max(signs)) if signs else None
 
     @property
     def unanswered_ms(self) -> int | None:

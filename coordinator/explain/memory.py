@@ -10,7 +10,7 @@ from coordinator.explain.changes import Changes
 from coordinator.explain.folded_group import Sign
 from coordinator.explain.generation import CLASSIC, Generation, Outcome
 from coordinator.explain.history import GroupHistory
-from coordinator.explain.known_member import KnownMember
+from coordinator.explain.known_member import MemberSoFar
 from coordinator.explain.owners import Owners
 
 GENERATIONS_REMEMBERED: Final = 50
@@ -28,7 +28,7 @@ class Memory(msgspec.Struct, gc=False):
 
     group_id: str
     generations: list[Generation] = []
-    members: dict[str, KnownMember] = {}
+    members: dict[str, MemberSoFar] = {}
     state: str = ""
     generation_id: int = 0
     created_seq: int = 0

@@ -122,14 +122,14 @@ class Owners(msgspec.Struct, gc=False):
     """Whether events say when members that rejoin were heard before; older ones do not."""
     claiming: set[str] = set()
     """Protocols whose members were seen to keep what they own while they rebalance, whatever their names."""
-    is_known: bool = True
+    are_complete: bool = True
     """False after events are missing or name no partitions, until an assignment names all of them again."""
 
     def forget(self) -> None:
         """Events are missing: nothing is known until the next assignment."""
         self.by_partition, self.owned, self.names = {}, {}, {}
         self.before, self.idle, self.gone, self.gone_before = {}, {}, set(), set()
-        self.is_known = False
+        self.are_complete = False
 
     # ---- members stop
 

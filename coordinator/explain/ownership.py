@@ -29,11 +29,11 @@ def owner_spans(history: GroupHistory, generations: Iterable[Generation]) -> dic
     left, or was heard for the last time, if it was removed; and through a rebalance if it is of the cooperative
     protocol. `generations` are some of `history`, in order.
     """
-    known = [generation for generation in generations if generation.started_ms is not None]
-    following = {id(generation): after for generation, after in zip(known, [*known[1:], None], strict=False)}
-    removals = _removals(history, known)
+    started = [generation for generation in generations if generation.started_ms is not None]
+    following = {id(generation): after for generation, after in zip(started, [*started[1:], None], strict=False)}
+    removals = _removals(history, started)
     spans: dict[Partition, list[Span]] = {}
-    for generation in known:
+    for generation in started:
         if generation.outcome is not Outcome.STABLE or generation.ended_ms is None:
             continue
         after = following[id(generation)]

@@ -36,9 +36,9 @@ def notes(
     group: Group, now_ms: int, clock: Clock, denials: Iterable[Denials] = (), heard_since_ms: int = 0
 ) -> Iterator[str]:
     """Sentences about single partitions and topics."""
-    known, state = list(group.partitions), group.state
-    nobodys, beyond, waiting = unowned(known, state, 0), out_of_range(known, 0), waits_for_transaction(known, 0)
-    deleted = deleted_unread(known, 0)
+    listed, state = list(group.partitions), group.state
+    nobodys, beyond, waiting = unowned(listed, state, 0), out_of_range(listed, 0), waits_for_transaction(listed, 0)
+    deleted = deleted_unread(listed, 0)
     if nobodys is not None:
         yield f"{words.which(nobodys.partitions)}: {words.UNOWNED}."
     if beyond is not None:

@@ -124,13 +124,13 @@ class Names:
 
     def full(self, member: MemberRef) -> str:
         """With the principal, the host and the client software, as far as they are known."""
-        known = [plain(member.principal)] if member.principal else []
+        details = [plain(member.principal)] if member.principal else []
         if host_of(member.client_host):
-            known.append(host_of(member.client_host))
+            details.append(host_of(member.client_host))
         if member.client_software_name:
             version = f" {plain(member.client_software_version)}" if member.client_software_version else ""
-            known.append(plain(member.client_software_name) + version)
-        return f"{self.of(member)} ({', '.join(known)})" if known else self.of(member)
+            details.append(plain(member.client_software_name) + version)
+        return f"{self.of(member)} ({', '.join(details)})" if details else self.of(member)
 
     def listed(self, members: Sequence[MemberRef], named: int = NAMES_IN_A_SENTENCE) -> str:
         names = [self.of(member) for member in members[:named]]
@@ -142,7 +142,7 @@ def requester(found: Requester) -> str:
     host = host_of(found.client_host)
     name = plain(found.client_id) if found.client_id else "a client without a client id"
     if found.principal:
-        known = [plain(found.client_id)] if found.client_id else []
-        known += [host] if host else []
-        return f"{plain(found.principal)} ({', '.join(known)})" if known else plain(found.principal)
+        details = [plain(found.client_id)] if found.client_id else []
+        details += [host] if host else []
+        return f"{plain(found.principal)} ({', '.join(details)})" if details else plain(found.principal)
     return f"{name} ({host})" if host else name

@@ -10,7 +10,7 @@ from coordinator.core.causes import Cause
 from coordinator.core.decision import OperationContext
 from coordinator.core.groups.group import Group
 from coordinator.core.groups.membership import Membership, MemberView
-from coordinator.core.groups.requests import ForcedRebalance, InstanceTaken, SessionExpired
+from coordinator.core.groups.requests import ForcedRebalance, JoinAsInstance, SessionExpired
 from coordinator.core.kinds import operations
 from coordinator.deadlines import deadline_after
 from coordinator.faults.answers import Send, catch_answer
@@ -100,12 +100,12 @@ def _fence(groups: GroupParts, whole: Group[Any], instance_id: str) -> None:
             " instance id is answered UNRELEASED_INSTANCE_ID; to end the member use expire"
         )
     if instance_id not in group.static_members:
-        known = ", ".join(group.static_members) or "none"
-        raise FaultError(f"group {group.group_id} has no instance {instance_id}; its instances: {known}")
+        instance_ids = ", ".join(group.static_members) or "none"
+        raise FaultError(f"group {group.group_id} has no instance {instance_id}; its instances: {instance_ids}")
     request_id = groups.pending.register(_Nobody())
     context = OperationContext(request_id, JOIN_VERSION, CLIENT, "", groups.coordinator.environment, 0, 0)
-    taken = InstanceTaken(instance_id, Cause.FAULT, "fence")
-    groups.coordinator.enqueue(operations.JOIN_AS_INSTANCE, group.group_id, taken, context)
+    joining = JoinAsInstance(instance_id, Cause.FAULT, "fence")
+    groups.coordinator.enqueue(operations.JOIN_AS_INSTANCE, group.group_id, joining, context)
 
 
 class FillFault:

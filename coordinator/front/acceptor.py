@@ -70,7 +70,7 @@ class Acceptor:
         self._retry: asyncio.TimerHandle | None = None
         self._is_paused = False
         self._paused_at = 0.0
-        self._told = ""
+        self._is_reported = ""
 
     @property
     def _last_share(self) -> int:
@@ -180,8 +180,8 @@ class Acceptor:
 
     def _pause(self, reason: str, seconds: float) -> None:
         """Stop accepting until there is room. Without a reason there is nothing to tell: the rate is kept."""
-        if reason and not self._told:
-            self._told = reason
+        if reason and not self._is_reported:
+            self._is_reported = reason
             logger.warning("connection limit reached; accepting paused", reason=reason)
         if reason:
             self._paused_at = self._loop.time()
@@ -206,9 +206,9 @@ class Acceptor:
             self._is_paused = False
             for sock in self._listeners:
                 self._loop.add_reader(sock, self._accept_from, sock)
-        if self._told:
+        if self._is_reported:
             if self._loop.time() - self._paused_at >= QUIET_SECONDS:
-                logger.info("accepting resumed", after=self._told)
-                self._told = ""
+                logger.info("accepting resumed", after=self._is_reported)
+                self._is_reported = ""
             else:
                 self._retry_in(RETRY_SECONDS)

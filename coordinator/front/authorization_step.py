@@ -184,8 +184,12 @@ class _AuthorizedRoute:
                 left -= 1
                 if left < 0:
                     return False
-                known = name if isinstance(name, str) else self._topic_name(name)
-                if known is None or decided((question, known)) or (only_missing and not self._creates_topic(known)):
+                resource_name = name if isinstance(name, str) else self._topic_name(name)
+                if (
+                    resource_name is None
+                    or decided((question, resource_name))
+                    or (only_missing and not self._creates_topic(resource_name))
+                ):
                     continue
                 return False
         return True
@@ -227,16 +231,16 @@ class _AuthorizedRoute:
         for position, name in enumerate(requirement.names(request, call.api_version)):
             if position % NAMES_AT_ONCE == NAMES_AT_ONCE - 1:
                 yield None
-            known = name if isinstance(name, str) else self._topic_name(name)
-            if known is None:
+            resource_name = name if isinstance(name, str) else self._topic_name(name)
+            if resource_name is None:
                 continue  # an id that no topic has is no secret: the handler answers that it is unknown
-            if requirement.only_missing and not self._creates_topic(known):
+            if requirement.only_missing and not self._creates_topic(resource_name):
                 continue
-            if access.may(requirement.operation, requirement.resource_type, known):
+            if access.may(requirement.operation, requirement.resource_type, resource_name):
                 continue
             if requirement.alternatives and access.has_alternative(requirement):
                 return
-            self._step.denials.denied(call, requirement.operation, requirement.resource_type, known)
+            self._step.denials.denied(call, requirement.operation, requirement.resource_type, resource_name)
             yield name
 
     def _remove_denied(self, denied: Denied, request: Any, call: RequestContext, access: Access) -> Steps[Part]:

@@ -7,8 +7,8 @@ share of what is told, and so has an address, however many principals it speaks 
 """
 
 from collections import Counter
-from collections.abc import Callable
-from typing import Final, NamedTuple
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import msgspec
 
@@ -21,6 +21,10 @@ from coordinator.printable import printable
 from coordinator.runtime.slices import Slices, Steps
 from coordinator.security.acls.model import AclOperation, ResourceType
 from coordinator.security.principal import Principal
+
+if TYPE_CHECKING:
+    from coordinator.metrics.declarations import Metric
+    from coordinator.metrics.histogram import Samples
 
 INTERVAL_MS: Final = 60_000
 DENIALS_MAX: Final = 1_000
@@ -100,6 +104,12 @@ class DenialLog:
         self._number = 0
         self._is_watching = False
         """Whether there is a timer for the end of the minute, or that is being told."""
+
+    def samples(self) -> "Iterator[tuple[Metric, Samples]]":
+        """The values of its metric."""
+        from coordinator.metrics import declarations as d
+
+        yield d.AUTHORIZATION_DENIED, [(names, count) for names, count in self.counts.items()]
 
     def denied(self, call: RequestContext, operation: AclOperation, resource_type: ResourceType, name: str) -> None:
         """An operation was denied to the client of a request."""

@@ -71,17 +71,17 @@ class Elements:
 
     def __call__(self, denied: Denied, request: Any, call: RequestContext, access: Access) -> Steps[Part]:
         left: list[Any] = []
-        taken: dict[ResourceType, list[Any]] = {}
+        removed: dict[ResourceType, list[Any]] = {}
         for position, element in enumerate(getattr(request, self._requested)):
             key = self._key(request, element)
             if key is not None and key in denied:
-                taken.setdefault(key[0], []).append(element)
+                removed.setdefault(key[0], []).append(element)
             else:
                 left.append(element)
             if position % ELEMENTS_AT_ONCE == ELEMENTS_AT_ONCE - 1:
                 yield
         answers: list[Any] = []
-        for resource_type, elements in taken.items():
+        for resource_type, elements in removed.items():
             for first in range(0, len(elements), ELEMENTS_AT_ONCE):
                 portion = elements[first : first + ELEMENTS_AT_ONCE]
                 answers += self._answer(call, portion, resource_type.denied)

@@ -26,18 +26,18 @@ def remove_from_offset_fetch(denied: Denied, request: Any, call: RequestContext,
         if (ResourceType.GROUP, request.group_id) in denied:
             error = ErrorCode.GROUP_AUTHORIZATION_FAILED
             return Part(response=call.route.error_response(request, error, version))
-        taken = {request.group_id: (yield from _remove_topics(denied, request))}
-        return Part(add_to=lambda response: _add_topics(response, taken))
+        removed = {request.group_id: (yield from _remove_topics(denied, request))}
+        return Part(add_to=lambda response: _add_topics(response, removed))
     left = []
     refused: list[Any] = []
-    taken = {}
+    removed = {}
     for group in request.groups:
         if (ResourceType.GROUP, group.group_id) in denied:
             refused.append(group)
         else:
             left.append(group)
             if group.topics is not None:
-                taken[group.group_id] = yield from _remove_topics(denied, group)
+                removed[group.group_id] = yield from _remove_topics(denied, group)
         yield
     request.groups = left
     alone = type(request)(groups=refused)
@@ -46,7 +46,7 @@ def remove_from_offset_fetch(denied: Denied, request: Any, call: RequestContext,
         return Part(response=OffsetFetchResponse(groups=answers))
 
     def add_to(response: Any) -> None:
-        _add_topics(response, taken)
+        _add_topics(response, removed)
         response.groups.extend(answers)
 
     return Part(add_to=add_to)
@@ -55,18 +55,18 @@ def remove_from_offset_fetch(denied: Denied, request: Any, call: RequestContext,
 def _remove_topics(denied: Denied, owner: Any) -> Steps[list[Any]]:
     """Take the denied topics out of the request for a group."""
     left: list[Any] = []
-    taken: list[Any] = []
+    removed: list[Any] = []
     for position, topic in enumerate(owner.topics or ()):
-        (taken if topic_key(owner, topic) in denied else left).append(topic)
+        (removed if topic_key(owner, topic) in denied else left).append(topic)
         if position % ELEMENTS_AT_ONCE == ELEMENTS_AT_ONCE - 1:
             yield
-    if taken:
+    if removed:
         owner.topics = left
-    return failed_topics(taken, TAF)
+    return failed_topics(removed, TAF)
 
 
-def _add_topics(response: Any, taken: Mapping[str, list[Any]]) -> None:
+def _add_topics(response: Any, removed: Mapping[str, list[Any]]) -> None:
     """Add the answers of denied topics to those of their groups, unless the group as a whole has an error."""
     for group in response.groups:
         if not group.error_code:
-            group.topics.extend(taken.get(group.group_id, ()))
+            group.topics.extend(removed.get(group.group_id, ()))

@@ -110,8 +110,8 @@ def parse_protocols(text: str) -> dict[str, SecurityProtocol]:
         if not colon or not name:
             raise ConfigError(f"{setting}: {part.strip()!r} is not NAME:PROTOCOL")
         if protocol.strip().upper() not in SecurityProtocol.__members__:
-            known = ", ".join(SecurityProtocol.__members__)
-            raise ConfigError(f"{setting}: {protocol!r} is not one of {known}")
+            protocol_names = ", ".join(SecurityProtocol.__members__)
+            raise ConfigError(f"{setting}: {protocol!r} is not one of {protocol_names}")
         name = name.strip().upper()
         if name in protocols:
             raise ConfigError(f"{setting}: {name} is named twice")

@@ -13,16 +13,43 @@ from coordinator.inherited_sockets import InheritedSockets
 from coordinator.runtime.shard import Shard
 
 if TYPE_CHECKING:
-    from coordinator.admin.port import AdminPort
+    from coordinator.admin.port import AdminPort, MakeRoutes, Secure
     from coordinator.metrics.node_metrics import NodeMetrics
 
 LIBRARIES: Final = ("uvicorn", "starlette", "prometheus_client")
 """They are imported with the first connection to the port."""
 
 
-def bind_admin(
-    config: Config, log_lines_dropped: Callable[[], int], inherited: InheritedSockets
-) -> "tuple[AdminPort, NodeMetrics]":
+class MeteredAdmin:
+    """The admin port of a node, and the meters that it shows."""
+
+    def __init__(self, port: "AdminPort", metrics: "NodeMetrics") -> None:
+        self._port = port
+        self.metrics: Final = metrics
+        self.address: Final = port.address
+        self._is_serving = False
+
+    def serve(self, routes: "MakeRoutes", secure: "Secure | None") -> None:
+        """Accept connections; the node has its parts, and the meters read them."""
+        self._is_serving = True
+        self._port.start(self.metrics, routes, secure=secure)
+
+    async def stop(self) -> None:
+        """Close the port when the requests under way are answered, or at once if the node never served any."""
+        if self._is_serving:
+            await self._port.stop()
+            self.metrics.loop.stop()
+        else:
+            self._port.close()
+
+    def close(self) -> None:
+        """Close the port at once."""
+        self._port.close()
+        if self._is_serving:
+            self.metrics.loop.stop()
+
+
+def bind_admin(config: Config, log_lines_dropped: Callable[[], int], inherited: InheritedSockets) -> MeteredAdmin:
     """Bind the admin port, unless its socket is inherited, and make the meters of the node.
 
     Raises:
@@ -34,7 +61,7 @@ def bind_admin(
     from coordinator.metrics.node_metrics import NodeMetrics
 
     metrics = NodeMetrics(config, log_lines_dropped)
-    return AdminPort(config, inherited), metrics
+    return MeteredAdmin(AdminPort(config, inherited), metrics)
 
 
 def check_admin(config: Config) -> None:

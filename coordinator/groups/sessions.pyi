@@ -50,11 +50,11 @@ class SessionTable:
         timeout_ms: int,
         now_ms: int,
         is_answer: bool = False,
-        tells_client: bool = True,
+        shows_client: bool = True,
     ) -> None:
         """Let the session end `timeout_ms` from now. KeyError when there is none.
 
-        `is_answer`: the member has sent nothing, but gets the answer to a request that waited. `tells_client`: the core
+        `is_answer`: the member has sent nothing, but gets the answer to a request that waited. `shows_client`: the core
         knows by which connection it comes.
         """
 

@@ -47,8 +47,8 @@ cdef inline uint64_t hash_bytes(uint64_t hash, const uint8_t *data, Py_ssize_t s
     return mix(hash ^ word)
 
 
-cdef inline bint same_bytes(bytes known, const uint8_t *data, Py_ssize_t size) noexcept:
-    return PyBytes_GET_SIZE(known) == size and memcmp(PyBytes_AS_STRING(known), data, size) == 0
+cdef inline bint same_bytes(bytes expected, const uint8_t *data, Py_ssize_t size) noexcept:
+    return PyBytes_GET_SIZE(expected) == size and memcmp(PyBytes_AS_STRING(expected), data, size) == 0
 
 
 @cython.final
@@ -115,11 +115,11 @@ cdef class SessionTable:
 
     def renew(
         self, str group_id not None, str member_id not None, int64_t timeout_ms, int64_t now_ms, bint is_answer=False,
-        bint tells_client=True,
+        bint shows_client=True,
     ):
         """Let the session end `timeout_ms` from now, and leave the member's heartbeats with an epoch to the core.
 
-        `is_answer`: the member has not sent anything, but gets the answer to a request that waited. `tells_client`: the
+        `is_answer`: the member has not sent anything, but gets the answer to a request that waited. `shows_client`: the
         core knows by which connection it comes. KeyError when there is none.
         """
         cdef Session session = self.find(group_id, member_id)
@@ -129,7 +129,7 @@ cdef class SessionTable:
             session.heard_ms = heard_ms_of(session)
             session.unheard_deadline_ms = now_ms + timeout_ms
         session.steady_epoch = -1
-        if tells_client:
+        if shows_client:
             session.awaits_client = False
         session.timeout_ms = timeout_ms
         session.deadline_ms = now_ms + timeout_ms

@@ -12,7 +12,7 @@ cdef str ascii_text(const Span *span)
 
 
 @cython.final
-cdef class KnownTopic:
+cdef class CachedTopic:
     cdef str name
     cdef int32_t partitions
 
@@ -30,12 +30,12 @@ cdef class SteadyCommits:
     cdef object as_operation            # (waiting, frame, names of its topics) → what the core decides instead
     cdef int64_t elements_max
     cdef dict topics                    # name, or id as bytes → KnownTopic; only topics that exist
-    cdef uint64_t topics_known_at       # the changes that were counted then
+    cdef uint64_t topics_cached_at       # the changes that were counted then
 
     cpdef SteadyCommit read(self, bytes frame, object waiting, int64_t now_ms)
     cdef Session session_of(self, const CommitFields *fields, int64_t now_ms)
     cdef list topics_of(self, const CommitFields *fields, Py_ssize_t *answer_bytes, int32_t *partitions)
-    cdef KnownTopic topic_of(self, object key, bint is_id)
+    cdef CachedTopic topic_of(self, object key, bint is_id)
 
 
 @cython.final

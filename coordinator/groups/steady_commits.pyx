@@ -46,7 +46,7 @@ cdef str ascii_text(const Span *span):
 
 
 @cython.final
-cdef class KnownTopic:
+cdef class CachedTopic:
     """A topic that exists."""
 
 
@@ -128,7 +128,7 @@ cdef class SteadyCommits:
         """The names of the topics; None if anything is unusual, or a partition does not exist. Counts what is there."""
         cdef CommittedTopic topic
         cdef CommittedPartition partition
-        cdef KnownTopic known
+        cdef CachedTopic existing
         cdef const uint8_t *p = fields.first_topic
         cdef bint is_id = fields.api_version >= WITH_TOPIC_ID
         cdef list names = []
@@ -142,48 +142,48 @@ cdef class SteadyCommits:
             if fields.topics + partitions[0] > self.elements_max:
                 return None
             if is_id:
-                known = self.topic_of(PyBytes_FromStringAndSize(<const char *>topic.name.data, topic.name.size), True)
+                existing = self.topic_of(PyBytes_FromStringAndSize(<const char *>topic.name.data, topic.name.size), True)
             elif is_ascii(topic.name.data, topic.name.size):
-                known = self.topic_of(ascii_text(&topic.name), False)
+                existing = self.topic_of(ascii_text(&topic.name), False)
             else:
                 return None
-            if known is None:
+            if existing is None:
                 return None
             for _ in range(topic.partitions):
                 if not read_commit_partition(&p, fields, &partition):
                     return None
-                if partition.index < 0 or partition.index >= known.partitions:
+                if partition.index < 0 or partition.index >= existing.partitions:
                     return None
             if not end_commit_topic(&p, fields):
                 return None
-            names.append(known.name)
+            names.append(existing.name)
             answer_bytes[0] += answered_topic_bytes(fields, &topic)
         return names if end_commit_topic(&p, fields) else None
 
-    cdef KnownTopic topic_of(self, object key, bint is_id):
+    cdef CachedTopic topic_of(self, object key, bint is_id):
         """The topic of that name, or of that id; None if there is none. Known until the metadata change."""
-        cdef KnownTopic known
-        if self.topics_known_at != self.sessions.changes:
-            self.topics_known_at = self.sessions.changes
+        cdef CachedTopic existing
+        if self.topics_cached_at != self.sessions.changes:
+            self.topics_cached_at = self.sessions.changes
             self.topics.clear()
-        known = <KnownTopic>self.topics.get(key)
-        if known is None:
+        existing = <CachedTopic>self.topics.get(key)
+        if existing is None:
             topics = self.environment.topics
             name = topics.topic_name(key) if is_id else key
             count = topics.partition_count(name) if name else 0
             if not count:
                 return None
-            known = KnownTopic.__new__(KnownTopic)
-            known.name, known.partitions = intern(name), count
-            self.topics[key] = known
-        return known
+            existing = CachedTopic.__new__(CachedTopic)
+            existing.name, existing.partitions = intern(name), count
+            self.topics[key] = existing
+        return existing
 
 
 @cython.final
 cdef class SteadyCommit:
     def handle(self, machine, Batch batch not None, int64_t now_ms):
         cdef Session session = self.commits.session_of(&self.fields, now_ms)
-        cdef dict accepted, known
+        cdef dict accepted, existing
         cdef list records
         cdef StoredBatch stored
         cdef int64_t at_ms
@@ -202,11 +202,11 @@ cdef class SteadyCommit:
             return False
         by_topic = <dict>offsets.by_topic
         for topic, committed in accepted.items():
-            known = <dict>by_topic.get(topic)
-            if known is None:
+            existing = <dict>by_topic.get(topic)
+            if existing is None:
                 by_topic[topic] = committed
             else:
-                known.update(committed)
+                existing.update(committed)
         membership = group.membership
         member = membership.members.get(self.member_id)
         if member is not None:
@@ -225,7 +225,7 @@ cdef class SteadyCommit:
         cdef CommittedTopic topic
         cdef CommittedPartition partition
         cdef CommittedOffset offset
-        cdef dict known, of_topic
+        cdef dict existing, of_topic
         cdef const uint8_t *p = fields.first_topic
         cdef uint8_t *out
         cdef const char *topic_text
@@ -241,7 +241,7 @@ cdef class SteadyCommit:
             topic_text = PyUnicode_AsUTF8AndSize(name, &topic_bytes)
             if name in accepted:
                 return False
-            known = <dict>by_topic.get(name)
+            existing = <dict>by_topic.get(name)
             of_topic = accepted[name] = {}
             for _ in range(topic.partitions):
                 if not read_commit_partition(&p, fields, &partition):
@@ -249,8 +249,8 @@ cdef class SteadyCommit:
                 index = partition.index
                 if index in of_topic or self.is_too_long(partition.metadata.size):
                     return False
-                if known is not None:
-                    before = known.get(index)
+                if existing is not None:
+                    before = existing.get(index)
                     if before is not None and partition.offset < (<CommittedOffset>before).offset:
                         return False    # the audit tells of it
                 offset = CommittedOffset.__new__(CommittedOffset)

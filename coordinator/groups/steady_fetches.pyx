@@ -17,7 +17,7 @@ from _wire.offset_fetch_frames cimport (
 from _wire.primitives cimport PyUnicode_AsUTF8AndSize, is_ascii, load_uint32, store_uint32
 from coordinator.core.offsets.records cimport CommittedOffset
 from coordinator.groups.sessions cimport SessionTable
-from coordinator.groups.steady_commits cimport KnownTopic, SteadyCommits, ascii_text
+from coordinator.groups.steady_commits cimport CachedTopic, SteadyCommits, ascii_text
 
 from coordinator.core.partitioning import partition_for
 
@@ -41,7 +41,7 @@ cdef class SteadyFetches:
         cdef const uint8_t *p
         cdef Py_ssize_t size, metadata_bytes
         cdef int32_t each, count = 0
-        cdef dict by_topic, known
+        cdef dict by_topic, existing
         if self.sessions.leaves_heartbeats or self.sessions.leaves_requests or self.sessions.asks_authorizer:
             return None
         if not read_offset_fetch(<const uint8_t *>PyBytes_AS_STRING(frame), PyBytes_GET_SIZE(frame), &fields):
@@ -60,12 +60,12 @@ cdef class SteadyFetches:
             name = self.name_of(&fields, &topic)
             if name is None:
                 return None
-            known = <dict>by_topic.get(name)
-            if known is None:
-                known = NOTHING
+            existing = <dict>by_topic.get(name)
+            if existing is None:
+                existing = NOTHING
             size += fetched_topic_bytes(&fields, &topic)
             for each in range(topic.partitions):
-                committed = known.get(<int32_t>load_uint32(topic.indexes + 4 * each))
+                committed = existing.get(<int32_t>load_uint32(topic.indexes + 4 * each))
                 found[count] = NULL
                 if committed is not None:
                     found[count] = <PyObject *>committed        # `by_topic` holds it
@@ -97,11 +97,11 @@ cdef class SteadyFetches:
 
     cdef object name_of(self, const FetchFields *fields, const FetchedTopic *topic):
         """The name of a topic; None if it is not ASCII, or if no topic has that id."""
-        cdef KnownTopic known
+        cdef CachedTopic existing
         if fields.api_version < FETCH_WITH_TOPIC_ID:
             return ascii_text(&topic.name) if is_ascii(topic.name.data, topic.name.size) else None
-        known = self.commits.topic_of(PyBytes_FromStringAndSize(<const char *>topic.name.data, topic.name.size), True)
-        return None if known is None else known.name
+        existing = self.commits.topic_of(PyBytes_FromStringAndSize(<const char *>topic.name.data, topic.name.size), True)
+        return None if existing is None else existing.name
 
 
 cdef bytes written(const FetchFields *fields, PyObject **found, Py_ssize_t size):

@@ -330,11 +330,11 @@ class _Reader:
         self._position = 0
 
     def read(self, size: int) -> bytes:
-        taken = self._data[self._position : self._position + size]
-        if len(taken) < size:
+        field_bytes = self._data[self._position : self._position + size]
+        if len(field_bytes) < size:
             raise KafkaMetadataError(f"a record ends after {len(self._data)} bytes, within a field")
         self._position += size
-        return taken
+        return field_bytes
 
     def unsigned(self) -> int:
         value = 0

@@ -155,8 +155,8 @@ class MetadataStore:
     def _apply(self, record: MetadataRecord) -> None:
         self.image.apply(record)
         if isinstance(record, AclRecord | RemoveAclRecord):
-            for told in self._acl_listeners:
-                told(record)
+            for on_acl in self._acl_listeners:
+                on_acl(record)
         for listener in self._record_listeners:
             listener()
 

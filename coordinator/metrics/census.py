@@ -60,7 +60,7 @@ class GroupCensus:
         if len(self._meter.records) > census.groups:
             await self._forget_records(pause)
         if self._top_groups.groups_max:
-            existing = {group_id for group_id in self._top_groups.known if self.exists(group_id)}
+            existing = {group_id for group_id in self._top_groups.listed if self.exists(group_id)}
             candidates = [candidate for candidate in self._candidates if self.exists(candidate.group_id)]
             census.top = self._top_groups.choose(existing, candidates, now_ms)
         return census
@@ -86,9 +86,9 @@ class GroupCensus:
 
     async def _forget_records(self, pause: Pause) -> None:
         """Of groups of partitions that this node does not serve any more."""
-        known = list(self._meter.records)
-        for start in range(0, len(known), GROUPS_AT_ONCE):
-            for group_id in known[start : start + GROUPS_AT_ONCE]:
+        group_ids = list(self._meter.records)
+        for start in range(0, len(group_ids), GROUPS_AT_ONCE):
+            for group_id in group_ids[start : start + GROUPS_AT_ONCE]:
                 if not self.exists(group_id):
                     self._meter.records.pop(group_id, None)
             await pause()

@@ -64,6 +64,18 @@ PATHS: Final[dict[int, tuple[tuple[str, ...], ...]]] = {
     69: (("groups",),),
     74: (OWN,),
     75: (("topics",), ("topics", "partitions")),
+    76: (OWN,),
+    77: (("groups",),),
+    78: (("responses", "partitions"), OWN),
+    79: (("responses", "partitions"), OWN),
+    83: (("results", "partitions"),),
+    84: (("results", "partitions"),),
+    85: (("results", "partitions"),),
+    86: (("results", "partitions"),),
+    87: (("results", "partitions"),),
+    90: (("groups", "topics", "partitions"), ("groups",)),
+    91: (("responses", "partitions"), OWN),
+    92: (("responses",), OWN),
 }
 """API key → the lists that lead to the structs with an error code; that of the response itself comes last."""
 

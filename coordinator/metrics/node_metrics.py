@@ -3,7 +3,8 @@
 import platform
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any, Final, Protocol
+from itertools import chain
+from typing import Any, Final, TypeAlias
 
 import msgspec
 
@@ -43,17 +44,12 @@ ERROR_NAMES: Final = {int(error): error.name for error in ErrorCode}
 PARTITION_STATES: Final = {"loading": ShardState.LOADING, "active": ShardState.ACTIVE, "failed": ShardState.FAILED}
 
 
-class Compaction(Protocol):
-    """What the log cleaner has done since the start."""
-
-    cleanings: int
-    bytes_before: int
-    bytes_after: int
-    uncleanable: int
+Source: TypeAlias = Callable[[], Iterable[tuple[Metric, Samples]]]
+"""Reads the values of metrics that a part of a node has, at each scrape; a part with much to read takes slices."""
 
 
 class Measured(msgspec.Struct, frozen=True, kw_only=True):
-    """The parts of a node that are read at a scrape: those of any node, then those that only some have.
+    """The groups of a node, and what is read of its logs at a scrape. What else it has registers its own values.
 
     `log_bytes` is of the log of a topic and partition.
     """
@@ -68,20 +64,11 @@ class Measured(msgspec.Struct, frozen=True, kw_only=True):
     now_ms: Callable[[], int]
     wall_ms: Callable[[], int]
     """The time of the records of users."""
-    denials: Mapping[tuple[str, str], int]
-    """Operation and type of resource → how often it was denied."""
     log_bytes: Callable[[str, int], int] = lambda topic, partition: 0
     timestamp_at: Callable[[str, int, int], int | None] = lambda topic, partition, offset: None
     """Topic, partition, offset → the timestamp of the first record from there on, if a few reads tell it."""
-    transactions: Callable[[], tuple[int, int, int, int]] = lambda: (0, 0, 0, 0)
-    """Transactional ids, open transactions, those whose markers are being written, and how many timed out."""
     oldest_transactions: Callable[[], Iterator[int | None]] = lambda: iter(())
     """`ProducerDirectory.oldest_transactions`."""
-    compaction: Compaction | None = None
-    """None: no log is compacted here."""
-    offline_log_directories: Callable[[], int] = lambda: 0
-    more: Callable[[], Iterable[tuple[Metric, Samples]]] = tuple
-    """The values of metrics that only some nodes have."""
     not_ready_because: Callable[[], str] = str
     """Why the node is not ready, whatever its partitions are; empty if nothing is wrong."""
 
@@ -108,6 +95,7 @@ class NodeMetrics:
         self.logins: dict[str, LoginMeter] = {}
         """Of all listeners."""
         self._log_lines_dropped = log_lines_dropped
+        self._sources: list[Source] = []
         self._node: Measured
         self._census: GroupCensus
 
@@ -122,6 +110,10 @@ class NodeMetrics:
 
     def drain_meter(self, request_iteration: Callable[[], None]) -> DrainMeter:
         return DrainMeter(request_iteration, self.runtime.queue_times, self.runtime.processing_times)
+
+    def register(self, source: Source) -> None:
+        """Read the values of a part of the node at each scrape, too."""
+        self._sources.append(source)
 
     def measure(self, node: Measured) -> None:
         """Read this node from now on."""
@@ -143,7 +135,7 @@ class NodeMetrics:
             *self._of_groups(census),
             *self._of_requests(),
             *self._of_node(logs, late),
-            *self._node.more(),
+            *chain.from_iterable(source() for source in self._sources),
         ]
         await pause()
         of_top = await read_groups(census.top, self._node.coordinator, self.groups.records, pause)
@@ -211,7 +203,6 @@ class NodeMetrics:
         yield d.INCOMING_BYTES, [(labels, meter.bytes_in) for labels, meter in meters]
         yield d.OUTGOING_BYTES, [(labels, meter.bytes_out) for labels, meter in meters]
         yield d.CONNECTIONS_REJECTED, [((name,), listener.rejected) for name, listener in self.listeners.items()]
-        yield d.AUTHORIZATION_DENIED, [(names, count) for names, count in self._node.denials.items()]
 
         logins = [((name, NETWORK_PROCESSOR), meter) for name, meter in self.logins.items()]
         yield d.SUCCESSFUL_AUTHENTICATION, [(labels, meter.successes) for labels, meter in logins]
@@ -228,8 +219,6 @@ class NodeMetrics:
         yield d.BATCH_FLUSH_TIME_MS, [((), _times(runtime.flush_times))]
         yield d.LOOP_LAG, [((), self.loop.lag_seconds.value)]
         yield d.LOADS, [((), runtime.load_seconds.value)]
-        transactional_ids, transactions_open, transactions_ending, transactions_timed_out = node.transactions()
-        compaction = node.compaction
         versions = (__version__, platform.python_version())
         yield d.BUILD_INFO, [(versions, 1)]
         for metric, value in (
@@ -242,21 +231,12 @@ class NodeMetrics:
             (d.PENDING_REQUESTS, len(node.pending)),
             (d.APPEND_FAILURES, runtime.appends.failures),
             (d.LOAD_FAILURES, runtime.load_failures),
-            (d.TRANSACTIONAL_IDS, transactional_ids),
-            (d.TRANSACTIONS_OPEN, transactions_open),
-            (d.TRANSACTIONS_ENDING, transactions_ending),
-            (d.TRANSACTIONS_TIMED_OUT, transactions_timed_out),
             (d.AUDIT_EVENTS, runtime.appends.audit_events),
             (d.AUDIT_LOG_BYTES, audit_log_bytes),
             (d.AUDIT_SNAPSHOTS_WAITING, node.coordinator.audit.partitions_waiting),
             (d.LOG_LINES_DROPPED, self._log_lines_dropped()),
-            (d.COMPACTIONS, 0 if compaction is None else compaction.cleanings),
-            (d.COMPACTED_BYTES, 0 if compaction is None else compaction.bytes_before),
-            (d.COMPACTED_BYTES_KEPT, 0 if compaction is None else compaction.bytes_after),
-            (d.UNCLEANABLE_LOGS, 0 if compaction is None else compaction.uncleanable),
             (d.PARTITIONS_WITH_LATE_TRANSACTIONS, late.late_partitions),
             (d.OLDEST_TRANSACTION, late.oldest_seconds),
-            (d.OFFLINE_LOG_DIRECTORIES, node.offline_log_directories()),
         ):
             yield metric, [((), value)]
 

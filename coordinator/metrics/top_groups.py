@@ -44,6 +44,6 @@ class TopGroups:
         return sorted(chosen)
 
     @property
-    def known(self) -> set[str]:
+    def listed(self) -> set[str]:
         """The groups that may be chosen without being candidates."""
         return {*self.allowed, *self._since_ms}

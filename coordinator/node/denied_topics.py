@@ -153,20 +153,20 @@ def remove_from_pages(denied: Denied, request: Any, call: RequestContext, access
     cursor = request.cursor
     first_name = "" if cursor is None else cursor.topic_name
     left: list[Any] = []
-    taken: dict[str, None] = {}
+    denied_names: dict[str, None] = {}
     for position, topic in enumerate(request.topics):
         if topic.name >= first_name:
             if (ResourceType.TOPIC, topic.name) in denied:
-                taken[topic.name] = None
+                denied_names[topic.name] = None
             else:
                 left.append(topic)
         if position % ELEMENTS_AT_ONCE == ELEMENTS_AT_ONCE - 1:
             yield
-    answers = [DescribeTopicPartitionsResponseTopic(name=name, error_code=TAF) for name in taken]
+    answers = [DescribeTopicPartitionsResponseTopic(name=name, error_code=TAF) for name in denied_names]
     if not left:
         return Part(response=DescribeTopicPartitionsResponse(topics=answers))
     request.topics = left
-    if first_name in taken:
+    if first_name in denied_names:
         request.cursor = None
     return Part(add_to=lambda response: response.topics.extend(answers))
 

@@ -1,23 +1,18 @@
 """One node: starts and stops its parts, in order."""
 
 import asyncio
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from time import monotonic
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
-from coordinator.audit.schema import CoordinatorPaused, CoordinatorStopped
-from coordinator.config.metrics_keys import ADMIN_LISTENER
 from coordinator.config.server_keys import NODE_ID
 from coordinator.config.settings import Config
-from coordinator.front.front import Front, make_front
-from coordinator.front.group_parts import GroupParts
-from coordinator.front.metered import bind_admin
-from coordinator.front.node_loop import NodeLoop
-from coordinator.front.security_warnings import security_warnings
+from coordinator.front.front import make_front
+from coordinator.front.node import ServingNode
 from coordinator.front.wall_clock import WallClockWatch
 from coordinator.groups.machines import SWITCH, checks_are_armed
-from coordinator.log.errors import LogError, LogFlushError, LogStopError
+from coordinator.log.errors import LogFlushError, LogStopError
 from coordinator.logger import logger
 from coordinator.metadata.leadership import Leadership, SingleNode
 from coordinator.node.data_plane import DataPlane, make_data_plane
@@ -29,27 +24,19 @@ from coordinator.node.node_threads import NodeThreads
 from coordinator.node.share_states import ShareParts, make_share_parts
 from coordinator.node.storage import Storage, commit_metadata_in_threads, open_directories, open_storage
 
-if TYPE_CHECKING:
-    from coordinator.admin.port import AdminPort
-    from coordinator.metrics.declarations import Metric
-    from coordinator.metrics.histogram import Samples
-    from coordinator.metrics.node_metrics import NodeMetrics
-
 LOADED_BEFORE_LISTENING_SECONDS: Final = 0.5
 """How long clients cannot connect yet while groups are loaded; what takes longer goes on beside their requests."""
 DRAIN_SECONDS: Final = 2
 """How long a stop waits for responses to be sent."""
 
 
-class Node:
-    """A coordinator with its embedded log. Made and started in a running loop, stopped once."""
+class Node(ServingNode):
+    """A coordinator with its embedded log."""
 
     storage: Storage
-    groups: GroupParts
     shares: ShareParts
     data_plane: DataPlane | None
-    front: Front
-    """The parts of a node that has been started."""
+    """The parts of a node that has been started, beside its groups and its front."""
 
     def __init__(
         self,
@@ -66,38 +53,13 @@ class Node:
         A node without a data plane serves groups and topics, but no records and no transactions. `log_lines_dropped` is
         only for the metrics. `admin_routes` are routes of Starlette that the admin port serves beside its own.
         """
-        # A copy: what is set while it runs counts for this node alone.
-        self._config = config.copy()
-        self._leadership = leadership or SingleNode(config[NODE_ID])
         self._host = host or this_disk_host()
+        # A copy: what is set while it runs counts for this node alone.
+        super().__init__(config.copy(), self._host, log_lines_dropped)
+        self._leadership = leadership or SingleNode(config[NODE_ID])
         self._has_data_plane = has_data_plane
-        self._log_lines_dropped = log_lines_dropped
         self._admin_routes = admin_routes
-        self._admin: AdminPort | None = None
-        self._metrics: NodeMetrics | None = None
-        self.loop: Final = NodeLoop(self._host)
         self.threads: Final = NodeThreads(self.loop, may_use_files=self._host.has_threads)
-
-    @property
-    def failure(self) -> "asyncio.Future[LogError]":
-        """Done when the process must end without a stop (NodeLoop.failure)."""
-        return self.loop.failure
-
-    @property
-    def config(self) -> Config:
-        """The settings, some of which can change while the node runs."""
-        return self._config
-
-    @property
-    def bootstrap(self) -> str:
-        """HOST:PORT of the first listener, as it is advertised to clients."""
-        first = self.front.listeners.endpoints[0]
-        return f"{first.host}:{first.port}"
-
-    @property
-    def admin(self) -> str | None:
-        """HOST:PORT of the admin port; None when there is none."""
-        return None if self._admin is None else self._admin.address
 
     # ---------------------------------------------------------------------------------------------------------- start
 
@@ -113,8 +75,7 @@ class Node:
         config = self._config
         directories = open_directories(config, self._host)
         try:
-            if config[ADMIN_LISTENER]:
-                self._admin, self._metrics = bind_admin(config, self._log_lines_dropped, self._host.inherited)
+            self._bind_admin()
             self.storage = await open_storage(
                 config, self._host, self.loop, self.threads, directories, self._leadership
             )
@@ -133,9 +94,7 @@ class Node:
         if checks_are_armed():
             logger.warning("coordinator checks are enabled; the server is slow", switch=SWITCH)
         admin = {} if self.admin is None else {"admin": self.admin}
-        for warning in security_warnings(config, self.front.listeners.listeners):
-            logger.warning("security", problem=warning)
-        logger.info("serving", bootstrap=self.bootstrap, **admin, data=",".join(map(str, directories.paths)))
+        self._log_serving(**admin, data=",".join(map(str, directories.paths)))
 
     def _make_parts(self) -> None:
         config, loop, storage = self._config, self.loop, self.storage
@@ -192,23 +151,17 @@ class Node:
         commit_metadata_in_threads(self.loop, self.threads, self.storage.metadata)
         await self._load_before_listening()
         await self.front.listeners.open()
-        if self._admin is not None and self._metrics is not None:
+        if self._admin is not None:
             measure_node(
-                self._metrics,
+                self._admin.metrics,
                 self.loop,
                 self.storage,
                 self.groups,
                 data_plane=self.data_plane,
-                denials=self.front.denials.counts,
-                more=self._more_samples,
                 not_ready_because=self._not_ready_because,
             )
-            routes = partial(self._admin_routes, self)
-            self._admin.start(self._metrics, routes, secure=self.front.listeners.secure_admin())
-
-    def _more_samples(self) -> "Iterable[tuple[Metric, Samples]]":
-        """Values of metrics that only some nodes have."""
-        return ()
+            self._admin.metrics.register(self.front.denials.samples)
+            self._admin.serve(partial(self._admin_routes, self), self.front.listeners.secure_admin())
 
     def _not_ready_because(self) -> str:
         """What is wrong beside the partitions of groups; empty if nothing is."""
@@ -221,35 +174,15 @@ class Node:
             self.groups.coordinator.drain(self.loop.now_ms())
             await asyncio.sleep(0)
 
-    # -------------------------------------------------------------------------------------------------- while it runs
-
-    def stood_still(self, seconds: float, pause_kind: str) -> None:
-        """The event loop stood still until now: whom it did not hear meanwhile need not have been silent."""
-        until_ms = self.loop.now_ms()
-        from_ms = until_ms - round(seconds * 1000)
-        self.groups.pauses.add(from_ms, until_ms)
-        self.groups.coordinator.report(
-            CoordinatorPaused(
-                time_ms=0,
-                node_id=self._config[NODE_ID],
-                coordinator_epoch=self.groups.coordinator_epoch,
-                from_ms=self.loop.wall.at(from_ms),
-                until_ms=self.loop.wall.at(until_ms),
-                pause_kind=pause_kind,
-            )
-        )
-
     # ----------------------------------------------------------------------------------------------------------- stop
 
     def kill(self) -> None:
         """Stop as after `kill -9`: nothing more is written or answered, and the next start has to check the logs."""
         self.front.listeners.close()
         self.loop.scheduler.abandon()
-        if self._admin is not None and self._metrics is not None:
+        if self._admin is not None:
             self._admin.close()
-            self._metrics.loop.stop()
-        for connection in list(self.front.dispatcher.connections):
-            connection.close()
+        self._close_connections()
         self.storage.cleaner.stop_thread()
         self.storage.metadata.abandon()
         self.threads.abandon()
@@ -264,9 +197,6 @@ class Node:
         """
         await self._stop_serving()
         storage = self.storage
-        stopped = CoordinatorStopped(
-            time_ms=0, node_id=self._config[NODE_ID], coordinator_epoch=self.groups.coordinator_epoch
-        )
         self.front.peers.rejections.report()
         await asyncio.get_running_loop().run_in_executor(None, storage.cleaner.stop_thread)
         storage.cleaner.close()
@@ -282,7 +212,7 @@ class Node:
             raise
         storage.replica_moves.close()
         storage.flusher.finish()
-        self.groups.coordinator.stop(self.loop.now_ms(), stopped)
+        self.groups.coordinator.stop(self.loop.now_ms(), self._stopped())
         # What is still being loaded or deleted must not go on in logs that are closed.
         self.loop.abandon()
         if self.data_plane is not None:
@@ -296,12 +226,10 @@ class Node:
     async def _stop_serving(self) -> None:
         """Accept no more connections, and close those that are open when their responses have been sent."""
         self.front.listeners.close()
-        if self._admin is not None and self._metrics is not None:
+        if self._admin is not None:
             await self._admin.stop()
-            self._metrics.loop.stop()
         self.loop.scheduler.stop()
-        for connection in list(self.front.dispatcher.connections):
-            connection.close()
+        self._close_connections()
         deadline = self.loop.now_ms() + DRAIN_SECONDS * 1000
         while self.front.dispatcher.connections and self.loop.now_ms() < deadline:
             await asyncio.sleep(0.01)

@@ -9,12 +9,12 @@ from typing import Any
 
 from coordinator.core.causes import Cause, InferredCause
 from coordinator.explain.folded_group import COMPLETING
-from coordinator.observe.known import (
+from coordinator.observe.group_so_far import (
     CLASSIC,
     CONSUMER,
     EventEmitter,
     GroupSoFar,
-    KnownMember,
+    MemberSoFar,
     Trigger,
     delete_or_convert,
     renamed,
@@ -25,34 +25,34 @@ from coordinator.observe.records.stored import ClassicGroup, ClassicMember
 
 def classic_events(emitter: EventEmitter, record: ClassicGroup) -> None:
     """Tell what the record changes, and take it over."""
-    known = emitter.known
+    so_far = emitter.so_far
     if record.is_deleted:
-        if known.protocol == CLASSIC:
+        if so_far.protocol == CLASSIC:
             delete_or_convert(emitter)
         return
-    if known.protocol == CONSUMER and known.is_converting:
+    if so_far.protocol == CONSUMER and so_far.is_converting:
         _downgrade(emitter, record)
         return
-    if known.protocol != CLASSIC or known.is_converting or record.generation_id < known.generation_id:
+    if so_far.protocol != CLASSIC or so_far.is_converting or record.generation_id < so_far.generation_id:
         emitter.remove()
         emitter.create(CLASSIC, record.protocol_type)
         if record.generation_id > 1:
             _begin_in_the_middle(emitter, record)
             return
-    known = emitter.known
-    is_new = record.generation_id > known.generation_id
-    unseen = record.generation_id - known.generation_id - 1
+    so_far = emitter.so_far
+    is_new = record.generation_id > so_far.generation_id
+    unseen = record.generation_id - so_far.generation_id - 1
     triggers = change_members(emitter, record)
     if is_new:
         if not triggers:
             # A member that joined again does not show: the others have other owned partitions in their metadata, too.
             triggers = [trigger(InferredCause.NO_CHANGE_SEEN, None, emitter.time_ms)]
         emitter.begin(record.generation_id, triggers, None, unseen)
-    take_over(known, record)
+    copy_header(so_far, record)
     if is_new and record.members:
         emitter.emit("generation.started", **_started(emitter, record, triggers))
     for each in record.members:
-        member = known.members[each.member_id]
+        member = so_far.members[each.member_id]
         member.topics, member.digest = each.topics, each.digest
         emitter.assign(member, each.partitions, each.unnamed_partitions)
     if is_new:
@@ -61,27 +61,27 @@ def classic_events(emitter: EventEmitter, record: ClassicGroup) -> None:
 
 def _downgrade(emitter: EventEmitter, record: ClassicGroup) -> None:
     """A consumer group whose last member with the new protocol has left goes on as a classic one."""
-    known, now = emitter.known, {each.member_id: each for each in record.members}
-    triggers = [emitter.leave(member_id) for member_id in [each for each in known.members if each not in now]]
+    so_far, now = emitter.so_far, {each.member_id: each for each in record.members}
+    triggers = [emitter.leave(member_id) for member_id in [each for each in so_far.members if each not in now]]
     for each in record.members:
-        before = known.members.get(each.member_id)
+        before = so_far.members.get(each.member_id)
         if before is not None:
             ids = renamed(before.partitions, each.partitions)
-            known.labels = {
-                **known.labels,
-                **{topic: topic_id for topic, topic_id in ids.items() if topic_id in known.topic_names},
+            so_far.labels = {
+                **so_far.labels,
+                **{topic: topic_id for topic, topic_id in ids.items() if topic_id in so_far.topic_names},
             }
     for each in record.members:
-        member = known.members[each.member_id] = _member(each)
+        member = so_far.members[each.member_id] = _member(each)
         member.partitions, member.unnamed_partitions = emitter.labelled(each.partitions), each.unnamed_partitions
-    take_over(known, record)
+    copy_header(so_far, record)
     emitter.convert(CLASSIC)
-    known.triggers = triggers  # of the rebalance that follows
+    so_far.triggers = triggers  # of the rebalance that follows
 
 
-def _member(record: ClassicMember) -> KnownMember:
+def _member(record: ClassicMember) -> MemberSoFar:
     who = (record.member_id, record.client_id, record.client_host, record.group_instance_id)
-    return KnownMember(
+    return MemberSoFar(
         *who,
         record.topics,
         record.digest,
@@ -92,19 +92,19 @@ def _member(record: ClassicMember) -> KnownMember:
 
 def change_members(emitter: EventEmitter, record: ClassicGroup) -> list[Trigger]:
     """Let members come, go and be replaced; return that, and whose subscription changed, as triggers."""
-    known, now = emitter.known, {each.member_id: each for each in record.members}
+    so_far, now = emitter.so_far, {each.member_id: each for each in record.members}
     at_ms = emitter.time_ms
-    gone = [each for each in known.members.values() if each.member_id not in now]
+    gone = [each for each in so_far.members.values() if each.member_id not in now]
     instances = {each.group_instance_id: each for each in gone if each.group_instance_id is not None}
     triggers: list[Trigger] = []
     for each in record.members:
-        if each.member_id in known.members:
+        if each.member_id in so_far.members:
             continue
         member = _member(each)
         old = instances.pop(each.group_instance_id, None) if each.group_instance_id is not None else None
         if old is not None:
             emitter.replace(old.member_id, member)
-            is_same = record.generation_id == known.generation_id
+            is_same = record.generation_id == so_far.generation_id
             cause = Cause.STATIC_REPLACED if is_same else InferredCause.STATIC_REPLACED_OR_BACK
             triggers.append(trigger(cause, member, at_ms))
             if old.topics != each.topics:
@@ -113,9 +113,9 @@ def change_members(emitter: EventEmitter, record: ClassicGroup) -> list[Trigger]
             emitter.join(member)
             triggers.append(trigger(Cause.NEW_MEMBER, member, at_ms))
     for each_gone in gone:
-        if each_gone.member_id in known.members:
+        if each_gone.member_id in so_far.members:
             triggers.append(emitter.leave(each_gone.member_id))
-    for member in known.members.values():
+    for member in so_far.members.values():
         stored = now[member.member_id]
         if stored.topics is not None and member.topics is not None and stored.topics != member.topics:
             emitter.resubscribe(member, stored.topics)
@@ -125,23 +125,23 @@ def change_members(emitter: EventEmitter, record: ClassicGroup) -> list[Trigger]
 
 def _begin_in_the_middle(emitter: EventEmitter, record: ClassicGroup) -> None:
     """The records before this one were compacted away, so who came in which generation is not known."""
-    known = emitter.known
+    so_far = emitter.so_far
     for each in record.members:
-        member = known.members[each.member_id] = _member(each)
+        member = so_far.members[each.member_id] = _member(each)
         member.partitions, member.unnamed_partitions = each.partitions, each.unnamed_partitions
     unseen = record.generation_id - 1
     emitter.begin(record.generation_id, [], None, unseen)
-    take_over(known, record)
+    copy_header(so_far, record)
     emitter.emit("group.snapshot", members=emitter.snapshots(), state=COMPLETING)
     if record.members:
         emitter.emit("generation.started", **_started(emitter, record, []))
     _end(emitter, [])
 
 
-def take_over(known: GroupSoFar, record: ClassicGroup) -> None:
-    known.generation_id, known.leader = record.generation_id, record.leader
-    known.protocol_type, known.protocol_name = record.protocol_type, record.protocol_name
-    known.state = "Stable" if record.members else "Empty"
+def copy_header(so_far: GroupSoFar, record: ClassicGroup) -> None:
+    so_far.generation_id, so_far.leader = record.generation_id, record.leader
+    so_far.protocol_type, so_far.protocol_name = record.protocol_type, record.protocol_name
+    so_far.state = "Stable" if record.members else "Empty"
 
 
 def _started(emitter: EventEmitter, record: ClassicGroup, triggers: list[Trigger]) -> dict[str, Any]:
@@ -159,12 +159,12 @@ def _started(emitter: EventEmitter, record: ClassicGroup, triggers: list[Trigger
 
 
 def _end(emitter: EventEmitter, triggers: list[Trigger]) -> None:
-    if not emitter.known.members:
+    if not emitter.so_far.members:
         emitter.emit("group.emptied", rebalance_ms=None, triggers=triggers)
         return
     emitter.emit(
         "generation.stable",
-        members=len(emitter.known.members),
+        members=len(emitter.so_far.members),
         partitions=emitter.partition_count(),
         rebalance_ms=None,
     )

@@ -12,8 +12,8 @@ import msgspec
 
 from coordinator.core.causes import Cause, InferredCause
 from coordinator.explain.folded_group import COMPLETING, EMPTY, PREPARING, STABLE
-from coordinator.observe.classic import change_members, take_over
-from coordinator.observe.known import CLASSIC, EventEmitter, KnownMember, Removed, Trigger, trigger
+from coordinator.observe.classic import change_members, copy_header
+from coordinator.observe.group_so_far import CLASSIC, EventEmitter, MemberSoFar, Removed, Trigger, trigger
 from coordinator.observe.logs import statements as said
 from coordinator.observe.logs.statements import OfGroup, Reason, RebalancePrepared
 from coordinator.observe.places import Place
@@ -51,10 +51,10 @@ class Gathered(msgspec.Struct):
 class Members:
     """What is known of members beside the lines: who has which member id, by all records of the group."""
 
-    def __init__(self, by_id: dict[str, KnownMember] | None = None) -> None:
+    def __init__(self, by_id: dict[str, MemberSoFar] | None = None) -> None:
         self.by_id = {} if by_id is None else by_id
 
-    def of(self, member_id: str, group_instance_id: str | None = None) -> KnownMember:
+    def of(self, member_id: str, group_instance_id: str | None = None) -> MemberSoFar:
         """A member by its id. An id is the client id, or that of a static instance, and a UUID."""
         found = self.by_id.get(member_id)
         if found is not None:
@@ -63,7 +63,7 @@ class Members:
         client_id = ""
         if group_instance_id is None and is_generated(member_id):
             client_id = member_id[: -UUID_CHARACTERS - 1]
-        return KnownMember(member_id, client_id, "", group_instance_id)
+        return MemberSoFar(member_id, client_id, "", group_instance_id)
 
 
 def is_generated(member_id: str) -> bool:
@@ -76,9 +76,9 @@ def gathered_events(
     emitter: EventEmitter, rebalance: Gathered, record: ClassicGroup | None, members: Members, *, until: Place | None
 ) -> None:
     """Tell a rebalance whose lines are gathered. `until` is where the next one begins; None: there is none yet."""
-    known = emitter.known
+    so_far = emitter.so_far
     seen = _Rebalance(emitter, rebalance, record, members)
-    if known.protocol != CLASSIC or rebalance.generation_before < known.generation_id:
+    if so_far.protocol != CLASSIC or rebalance.generation_before < so_far.generation_id:
         _at(emitter, _first_place(rebalance))
         emitter.remove()
         emitter.create(CLASSIC, "" if record is None else record.protocol_type)
@@ -149,8 +149,8 @@ class _Rebalance:
                 self._return(member_id, statement)
 
     @property
-    def _members_so_far(self) -> dict[str, KnownMember]:
-        return self._emitter.known.members
+    def _members_so_far(self) -> dict[str, MemberSoFar]:
+        return self._emitter.so_far.members
 
     def _join(self, member_id: str, group_instance_id: str | None = None, reason: str = "") -> None:
         member = self._members.of(member_id, group_instance_id)
@@ -186,15 +186,15 @@ class _Rebalance:
         _at(emitter, began.place)
         self._apply_reason(began)
         if began.reason is Reason.DOWNGRADED:
-            self._triggers = [*emitter.known.triggers, *self._triggers]
-            emitter.known.triggers = []
+            self._triggers = [*emitter.so_far.triggers, *self._triggers]
+            emitter.so_far.triggers = []
         cause = self._cause_of(began)
         if cause is not None:
             same = [trigger for trigger in self._triggers if _is_same(trigger, cause)]
             self._triggers = [*(same or [cause]), *(trigger for trigger in self._triggers if trigger not in same)]
-        emitter.known.state = PREPARING
-        unseen = rebalance.generation_before - emitter.known.generation_id
-        emitter.known.generation_id = rebalance.generation_before
+        emitter.so_far.state = PREPARING
+        unseen = rebalance.generation_before - emitter.so_far.generation_id
+        emitter.so_far.generation_id = rebalance.generation_before
         emitter.begin(rebalance.generation_id, self._triggers, began.place.time_ms, unseen)
 
     def _apply_reason(self, began: RebalancePrepared) -> None:
@@ -266,9 +266,9 @@ class _Rebalance:
         _at(emitter, emptied.place, *self._record_places)
         for member_id in list(self._members_so_far):
             self._triggers.append(emitter.leave(member_id))
-        emitter.known.state, emitter.known.generation_id = EMPTY, emptied.generation_id
+        emitter.so_far.state, emitter.so_far.generation_id = EMPTY, emptied.generation_id
         if self._record is not None:
-            take_over(emitter.known, self._record)
+            copy_header(emitter.so_far, self._record)
         emitter.emit("group.emptied", rebalance_ms=self._since_begin(emptied.place), triggers=self._triggers)
 
     def _start(self) -> None:
@@ -280,19 +280,19 @@ class _Rebalance:
             emitter.time_ms, emitter.places = self._record_time_ms, self._record_places
         if record is not None:
             self._triggers += change_members(emitter, record)
-            take_over(emitter.known, record)
+            copy_header(emitter.so_far, record)
         else:
             self._join_handed_out()
-        known = emitter.known
-        known.generation_id = rebalance.generation_id
-        known.state = COMPLETING
+        so_far = emitter.so_far
+        so_far.generation_id = rebalance.generation_id
+        so_far.state = COMPLETING
         if rebalance.assigned is not None and rebalance.assigned.leader:
-            known.leader = rebalance.assigned.leader
+            so_far.leader = rebalance.assigned.leader
         emitter.emit(
             "generation.started",
-            leader=known.leader,
-            protocol_type=known.protocol_type,
-            protocol_name=known.protocol_name,
+            leader=so_far.leader,
+            protocol_type=so_far.protocol_type,
+            protocol_name=so_far.protocol_name,
             members=self._member_count(),
             triggers=self._triggers,
             started_ms=emitter.time_ms,
@@ -301,13 +301,13 @@ class _Rebalance:
 
     def _join_handed_out(self) -> None:
         """Who joined with the id that it was handed out has no line of the old coordinator: it follows from counts."""
-        stabilized, known = self._rebalance.stabilized, self._members_so_far
+        stabilized, so_far = self._rebalance.stabilized, self._members_so_far
         new = [
             member_id_handed_out
             for member_id_handed_out in self._handed_out
-            if member_id_handed_out.member_id not in known
+            if member_id_handed_out.member_id not in so_far
         ]
-        if stabilized is None or stabilized.members != len(known) + len(new):
+        if stabilized is None or stabilized.members != len(so_far) + len(new):
             return
         for member_id in new:
             _at(self._emitter, member_id.place)
@@ -336,10 +336,10 @@ class _Rebalance:
         _at(emitter, *places)
         if record is not None:
             for each in record.members:
-                member = emitter.known.members[each.member_id]
+                member = emitter.so_far.members[each.member_id]
                 member.topics, member.digest = each.topics, each.digest
                 emitter.assign(member, each.partitions, each.unnamed_partitions)
-        emitter.known.state = STABLE
+        emitter.so_far.state = STABLE
         stabilized = self._rebalance.stabilized
         emitter.emit(
             "generation.stable",

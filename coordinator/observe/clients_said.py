@@ -8,7 +8,7 @@ import msgspec
 
 from coordinator.core.causes import Cause
 from coordinator.explain.leaving import CLOSED, POLL_TIMEOUT
-from coordinator.observe.known import Removed
+from coordinator.observe.group_so_far import Removed
 from coordinator.observe.logs import statements as said
 from coordinator.observe.logs.client_statements import (
     ClientStatement,

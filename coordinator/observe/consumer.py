@@ -12,12 +12,12 @@ from typing import Any, Final
 
 from coordinator.audit.schema import TopicPartitions
 from coordinator.core.causes import Cause
-from coordinator.observe.known import (
+from coordinator.observe.group_so_far import (
     CLASSIC,
     CONSUMER,
     EventEmitter,
     GroupSoFar,
-    KnownMember,
+    MemberSoFar,
     delete_or_convert,
     renamed,
     trigger,
@@ -46,13 +46,13 @@ UNKNOWN_DIGEST: Final = b""
 def consumer_events(emitter: EventEmitter, record: Any, name_of: TopicNames) -> None:
     """Tell what the record changes, and take it over."""
     if isinstance(record, GroupEpoch) and record.epoch is None:
-        if emitter.known.protocol == CONSUMER:
+        if emitter.so_far.protocol == CONSUMER:
             delete_or_convert(emitter)
         return
-    if emitter.known.protocol != CONSUMER or emitter.known.is_converting:
+    if emitter.so_far.protocol != CONSUMER or emitter.so_far.is_converting:
         if isinstance(record, ConsumerMember) and record.topics is None:
             return  # of a group that is gone
-        if emitter.known.protocol == CLASSIC and emitter.known.is_converting:
+        if emitter.so_far.protocol == CLASSIC and emitter.so_far.is_converting:
             _upgrade(emitter)
         else:
             emitter.remove()
@@ -65,8 +65,8 @@ def consumer_events(emitter: EventEmitter, record: Any, name_of: TopicNames) -> 
         case GroupEpoch():
             epoch_events(emitter, record)
         case GroupTopics():
-            named = emitter.known.topic_names
-            emitter.known.topic_names = {
+            named = emitter.so_far.topic_names
+            emitter.so_far.topic_names = {
                 **record.names,
                 **{member_id: name for member_id, name in named.items() if name == member_id},
             }
@@ -79,27 +79,27 @@ def consumer_events(emitter: EventEmitter, record: Any, name_of: TopicNames) -> 
 
 
 def add_trigger(emitter: EventEmitter, found: dict[str, Any]) -> None:
-    triggers = emitter.known.triggers
+    triggers = emitter.so_far.triggers
     if len(triggers) < TRIGGERS_KEPT_MAX and found not in triggers:
         triggers.append(found)
 
 
 def _upgrade(emitter: EventEmitter) -> None:
     """A classic group goes on as a consumer group, because a first member has the new protocol."""
-    for member in emitter.known.members.values():
+    for member in emitter.so_far.members.values():
         member.digest = UNKNOWN_DIGEST
-        member.epoch, member.is_settled = emitter.known.generation_id, True
+        member.epoch, member.is_settled = emitter.so_far.generation_id, True
         member.holds_names = True
-    emitter.known.protocol_name = emitter.known.leader = None
+    emitter.so_far.protocol_name = emitter.so_far.leader = None
     emitter.convert(CONSUMER)
 
 
 def _member(emitter: EventEmitter, record: ConsumerMember) -> None:
-    known = emitter.known
-    departed_id = _removed_with(known, record.group_instance_id)
-    member = known.members.get(record.member_id)
+    so_far = emitter.so_far
+    departed_id = _removed_with(so_far, record.group_instance_id)
+    member = so_far.members.get(record.member_id)
     if member is not None:
-        known.removed.pop(record.member_id, None)
+        so_far.removed.pop(record.member_id, None)
         if member.digest not in (record.digest, UNKNOWN_DIGEST):
             if member.topics != record.topics:
                 emitter.resubscribe(member, record.topics or [])
@@ -107,100 +107,100 @@ def _member(emitter: EventEmitter, record: ConsumerMember) -> None:
         member.topics, member.digest = record.topics, record.digest
         member.client_id, member.client_host = record.client_id, record.client_host
         return
-    came = KnownMember(
+    came = MemberSoFar(
         record.member_id, record.client_id, record.client_host, record.group_instance_id, record.topics, record.digest
     )
-    known.protocol_name = record.server_assignor or known.protocol_name
+    so_far.protocol_name = record.server_assignor or so_far.protocol_name
     if departed_id is None:
         emitter.join(came)
         add_trigger(emitter, trigger(Cause.NEW_MEMBER, came, emitter.time_ms))
         return
-    del known.removed[departed_id]
-    if known.members[departed_id].digest != record.digest:
+    del so_far.removed[departed_id]
+    if so_far.members[departed_id].digest != record.digest:
         add_trigger(emitter, trigger(Cause.METADATA_CHANGED, came, emitter.time_ms))
     emitter.replace(departed_id, came)
 
 
-def _removed_with(known: GroupSoFar, instance_id: str | None) -> str | None:
+def _removed_with(so_far: GroupSoFar, instance_id: str | None) -> str | None:
     """The static member that was removed and had this instance id."""
     if instance_id is None:
         return None
-    return next((member_id for member_id, reason in known.removed.items() if reason == instance_id), None)
+    return next((member_id for member_id, reason in so_far.removed.items() if reason == instance_id), None)
 
 
 def _member_gone(emitter: EventEmitter, member_id: str) -> None:
     """The next records say what became of it."""
-    member = emitter.known.members.get(member_id)
+    member = emitter.so_far.members.get(member_id)
     if member is not None:
-        emitter.known.removed[member_id] = member.group_instance_id
+        emitter.so_far.removed[member_id] = member.group_instance_id
 
 
 def _let_removed_go(emitter: EventEmitter) -> None:
-    known = emitter.known
-    for member_id in known.removed:
+    so_far = emitter.so_far
+    for member_id in so_far.removed:
         add_trigger(emitter, emitter.leave(member_id))
-    known.removed = {}
+    so_far.removed = {}
 
 
 def epoch_events(emitter: EventEmitter, record: GroupEpoch) -> None:
     epoch = record.epoch or 0
-    if epoch < emitter.known.generation_id:  # the records between were compacted away
+    if epoch < emitter.so_far.generation_id:  # the records between were compacted away
         emitter.remove()
         emitter.create(CONSUMER, "consumer")
-    known = emitter.known
-    if epoch == known.generation_id:
-        known.metadata_hash = record.metadata_hash
+    so_far = emitter.so_far
+    if epoch == so_far.generation_id:
+        so_far.metadata_hash = record.metadata_hash
         return
     _let_removed_go(emitter)
-    if known.is_open:
+    if so_far.is_open:
         emitter.emit("rebalance.superseded", rebalance_ms=since(emitter))
-    if not known.triggers and known.metadata_hash not in (None, record.metadata_hash):
+    if not so_far.triggers and so_far.metadata_hash not in (None, record.metadata_hash):
         add_trigger(emitter, trigger(Cause.TOPICS_CHANGED, None, emitter.time_ms))
-    begins_in_the_middle = known.generation_id == 0 and epoch > FIRST_EPOCH_MAX
-    triggers = [] if begins_in_the_middle else known.triggers
-    before = known.generation_id or min(epoch, FIRST_EPOCH_MAX) - 1
+    begins_in_the_middle = so_far.generation_id == 0 and epoch > FIRST_EPOCH_MAX
+    triggers = [] if begins_in_the_middle else so_far.triggers
+    before = so_far.generation_id or min(epoch, FIRST_EPOCH_MAX) - 1
     emitter.begin(epoch, triggers, emitter.time_ms, epoch - before - 1)
-    known.generation_id, known.metadata_hash, known.triggers = epoch, record.metadata_hash, []
-    known.started_ms, known.is_open, known.state = emitter.time_ms, True, "Assigning"
-    if not known.members:
-        known.is_open, known.state = False, "Empty"
+    so_far.generation_id, so_far.metadata_hash, so_far.triggers = epoch, record.metadata_hash, []
+    so_far.started_ms, so_far.is_open, so_far.state = emitter.time_ms, True, "Assigning"
+    if not so_far.members:
+        so_far.is_open, so_far.state = False, "Empty"
         emitter.emit("group.emptied", rebalance_ms=0, triggers=triggers)
 
 
 def target_events(emitter: EventEmitter, record: TargetEpoch) -> None:
     """The target of an older epoch is told too: a coordinator may compute it until after the epoch has risen again."""
-    known = emitter.known
-    if not known.is_open or known.state != "Assigning" or not 0 < record.epoch <= known.generation_id:
+    so_far = emitter.so_far
+    if not so_far.is_open or so_far.state != "Assigning" or not 0 < record.epoch <= so_far.generation_id:
         return
-    is_late = record.epoch < known.generation_id
+    is_late = record.epoch < so_far.generation_id
     if not is_late:
-        known.state = "Reconciling"
+        so_far.state = "Reconciling"
     emitter.emit(
         "generation.started",
         leader=None,
         protocol_type="consumer",
-        protocol_name=known.protocol_name,
-        members=len(known.members),
+        protocol_name=so_far.protocol_name,
+        members=len(so_far.members),
         join_ms=None if is_late else since(emitter),
         target_epoch=record.epoch,
     )
 
 
 def _current(emitter: EventEmitter, record: CurrentAssignment, name_of: TopicNames) -> None:
-    known = emitter.known
-    member = known.members.get(record.member_id)
+    so_far = emitter.so_far
+    member = so_far.members.get(record.member_id)
     if member is None:
         return
-    partitions = _named(known, member, record.partitions, name_of)
+    partitions = _named(so_far, member, record.partitions, name_of)
     member.epoch, member.is_settled, member.holds_names = record.epoch, record.is_settled, False
     emitter.assign(member, partitions, record.unnamed_partitions)
-    if not known.is_open or not is_stable(known):
+    if not so_far.is_open or not is_stable(so_far):
         return
-    known.is_open, known.state = False, "Stable"
+    so_far.is_open, so_far.state = False, "Stable"
     took_ms = since(emitter)
     emitter.emit(
         "generation.stable",
-        members=len(known.members),
+        members=len(so_far.members),
         partitions=emitter.partition_count(),
         rebalance_ms=took_ms,
         slowest_member=member.reference(),
@@ -208,28 +208,28 @@ def _current(emitter: EventEmitter, record: CurrentAssignment, name_of: TopicNam
     )
 
 
-def _named(known: GroupSoFar, member: KnownMember, by_id: TopicPartitions, name_of: TopicNames) -> TopicPartitions:
+def _named(so_far: GroupSoFar, member: MemberSoFar, by_id: TopicPartitions, name_of: TopicNames) -> TopicPartitions:
     """By names, as far as they are known; a topic keeps the one that it was told by first.
 
     Of a group that was a classic one the names may follow from what a member held then.
     """
-    new = [member_id for member_id in by_id if member_id not in known.topic_names]
-    names = known.topic_names | {member_id: name_of(member_id) for member_id in new}
+    new = [member_id for member_id in by_id if member_id not in so_far.topic_names]
+    names = so_far.topic_names | {member_id: name_of(member_id) for member_id in new}
     unknown = [member_id for member_id in new if names[member_id] == member_id]
     if unknown and member.holds_names:
         by_name = {names[member_id]: by_id[member_id] for member_id in by_id}
         names |= renamed(member.partitions, by_name)
     if new:
-        known.topic_names = {**known.topic_names, **{member_id: names[member_id] for member_id in new}}
+        so_far.topic_names = {**so_far.topic_names, **{member_id: names[member_id] for member_id in new}}
     return {names[member_id]: indexes for member_id, indexes in by_id.items()}
 
 
-def is_stable(known: GroupSoFar) -> bool:
+def is_stable(so_far: GroupSoFar) -> bool:
     """Whether all members have got to the epoch of the group."""
-    return all(member.is_settled and member.epoch == known.generation_id for member in known.members.values())
+    return all(member.is_settled and member.epoch == so_far.generation_id for member in so_far.members.values())
 
 
 def since(emitter: EventEmitter) -> int:
     """Since the epoch began. The clocks of two coordinators may differ."""
-    started_ms = emitter.known.started_ms
+    started_ms = emitter.so_far.started_ms
     return 0 if started_ms is None else max(0, emitter.time_ms - started_ms)

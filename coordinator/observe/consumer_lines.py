@@ -18,7 +18,7 @@ from coordinator.observe.consumer import (
     since,
     target_events,
 )
-from coordinator.observe.known import CLASSIC, CONSUMER, Event, EventEmitter, Removed, trigger
+from coordinator.observe.group_so_far import CLASSIC, CONSUMER, Event, EventEmitter, Removed, trigger
 from coordinator.observe.logs import statements as said
 from coordinator.observe.logs.statements import OfGroup, Statement
 from coordinator.observe.places import Place
@@ -56,61 +56,61 @@ class ConsumerLines:
 
     def emit(self, emitter: EventEmitter, statement: OfGroup, members: Members) -> None:
         """Tell what the line says, of a group whose records cannot be seen."""
-        known = emitter.known
+        so_far = emitter.so_far
         if isinstance(statement, said.GroupConverted):
             _convert(emitter, statement.group_type)
             return
-        if known.protocol == "":
+        if so_far.protocol == "":
             group_type = _type_of(statement)
             emitter.create(group_type, group_type)
         match statement:
-            case said.ConsumerJoined() if statement.member_id not in known.members:
+            case said.ConsumerJoined() if statement.member_id not in so_far.members:
                 member = members.of(statement.member_id, statement.group_instance_id)
                 emitter.join(member)
                 add_trigger(emitter, trigger(Cause.NEW_MEMBER, member, emitter.time_ms))
             case said.ConsumerReplaced():
-                _known(emitter, members, statement.old_member_id, statement.group_instance_id)
+                _so_far(emitter, members, statement.old_member_id, statement.group_instance_id)
                 replacing = members.of(statement.member_id, statement.group_instance_id)
                 emitter.replace(statement.old_member_id, replacing)
             case said.SessionExpired() | said.MemberLeft() | said.ConsumerLate():
-                _known(emitter, members, statement.member_id)
+                _so_far(emitter, members, statement.member_id)
                 add_trigger(emitter, emitter.leave(statement.member_id, removed_by(statement) or Removed()))
             case said.EpochBumped():
                 self._bump(emitter, statement)
             case said.MemberReconciled():
                 self._reconcile(emitter, statement)
             case said.TargetComputed():
-                if statement.epoch > known.generation_id:  # 3.9 writes no line when a leave raises the epoch
+                if statement.epoch > so_far.generation_id:  # 3.9 writes no line when a leave raises the epoch
                     epoch_events(emitter, GroupEpoch(statement.group_id, statement.epoch))
-                known.protocol_name = statement.assignor or known.protocol_name
+                so_far.protocol_name = statement.assignor or so_far.protocol_name
                 target_events(emitter, TargetEpoch(statement.group_id, statement.epoch))
 
     def _bump(self, emitter: EventEmitter, statement: said.EpochBumped) -> None:
         """Without a line of a member that came or went, the hash tells whether its topics may have changed."""
-        known, now = emitter.known, statement.metadata_hash
+        so_far, now = emitter.so_far, statement.metadata_hash
         # A share group's epoch also rises when the state of its partitions is there.
-        tells = self.is_whole and known.protocol == CONSUMER and None not in (known.metadata_hash, now)
-        if tells and not known.triggers:
-            is_same = now == known.metadata_hash
+        shows_change = self.is_whole and so_far.protocol == CONSUMER and None not in (so_far.metadata_hash, now)
+        if shows_change and not so_far.triggers:
+            is_same = now == so_far.metadata_hash
             cause = Cause.METADATA_CHANGED if is_same else InferredCause.TOPICS_OR_SUBSCRIPTION_CHANGED
             add_trigger(emitter, trigger(cause, None, emitter.time_ms))
         is_first = statement.epoch <= FIRST_EPOCH_MAX
-        known.has_all_members = is_first or (known.generation_id > 0 and known.has_all_members)
-        known.is_open = False  # whether its members had got there is not told
-        known.metadata_hash = None
+        so_far.has_all_members = is_first or (so_far.generation_id > 0 and so_far.has_all_members)
+        so_far.is_open = False  # whether its members had got there is not told
+        so_far.metadata_hash = None
         epoch_events(emitter, GroupEpoch(statement.group_id, statement.epoch))
-        known.metadata_hash = now
+        so_far.metadata_hash = now
 
     def _reconcile(self, emitter: EventEmitter, statement: said.MemberReconciled) -> None:
         """Lines of 3.9 and of share groups tell when each member has got there."""
-        known = emitter.known
-        member = known.members.get(statement.member_id)
+        so_far = emitter.so_far
+        member = so_far.members.get(statement.member_id)
         if member is None:
             return
         member.epoch, member.is_settled = statement.epoch, statement.assignment_state == SETTLED
-        if known.is_open and known.has_all_members and is_stable(known):
-            known.is_open, known.state = False, "Stable"
-            emitter.emit("generation.stable", members=len(known.members), partitions=None, rebalance_ms=since(emitter))
+        if so_far.is_open and so_far.has_all_members and is_stable(so_far):
+            so_far.is_open, so_far.state = False, "Stable"
+            emitter.emit("generation.stable", members=len(so_far.members), partitions=None, rebalance_ms=since(emitter))
 
 
 def removed_by(statement: Statement) -> Removed | None:
@@ -130,9 +130,9 @@ def removed_by(statement: Statement) -> Removed | None:
 
 def end_epoch(emitter: EventEmitter, group_id: str) -> None:
     """Before the group is removed: its last member left, for which 3.9 writes no line of an epoch."""
-    known = emitter.known
-    if known.triggers and not known.members:
-        epoch_events(emitter, GroupEpoch(group_id, known.generation_id + 1))
+    so_far = emitter.so_far
+    if so_far.triggers and not so_far.members:
+        epoch_events(emitter, GroupEpoch(group_id, so_far.generation_id + 1))
 
 
 def _type_of(statement: OfGroup) -> str:
@@ -140,15 +140,15 @@ def _type_of(statement: OfGroup) -> str:
     return statement.protocol if is_other else CONSUMER  # type: ignore[attr-defined]
 
 
-def _known(emitter: EventEmitter, members: Members, member_id: str, group_instance_id: str | None = None) -> None:
+def _so_far(emitter: EventEmitter, members: Members, member_id: str, group_instance_id: str | None = None) -> None:
     """A member that joined before the lines began."""
-    if member_id not in emitter.known.members:
-        emitter.known.members[member_id] = members.of(member_id, group_instance_id)
+    if member_id not in emitter.so_far.members:
+        emitter.so_far.members[member_id] = members.of(member_id, group_instance_id)
 
 
 def _convert(emitter: EventEmitter, group_type: str) -> None:
-    known = emitter.known
-    if known.protocol and known.protocol != group_type and group_type in (CLASSIC, CONSUMER):
+    so_far = emitter.so_far
+    if so_far.protocol and so_far.protocol != group_type and group_type in (CLASSIC, CONSUMER):
         emitter.convert(group_type)
 
 

@@ -12,7 +12,7 @@ from coordinator.observe.classic_lines import Gathered, Members, gathered_events
 from coordinator.observe.consumer import TopicNames, consumer_events
 from coordinator.observe.consumer_lines import ConsumerLines, end_epoch, removed_by
 from coordinator.observe.evidence import ObservedEvent
-from coordinator.observe.known import CLASSIC, Event, EventEmitter, GroupSoFar, KnownMember, Removed
+from coordinator.observe.group_so_far import CLASSIC, Event, EventEmitter, GroupSoFar, MemberSoFar, Removed
 from coordinator.observe.logs import statements as said
 from coordinator.observe.logs.client_statements import ClientStatement
 from coordinator.observe.logs.statements import OfGroup, Statement
@@ -35,12 +35,12 @@ REBALANCE_BEGINS_MS: Final = 60_000
 class ObserverState(msgspec.Struct):
     """What an observer of a group has gathered and not told yet, and what it tells it by."""
 
-    known: GroupSoFar
+    so_far: GroupSoFar
     current: Gathered | None
     waiting: list[OfGroup]
     explained: dict[str, Removed]
     line_places: dict[tuple[str, object], Place]
-    members: dict[str, KnownMember]
+    members: dict[str, MemberSoFar]
     gone: tuple[Place, Cause] | None = None
     refusals: Refusals = msgspec.field(default_factory=Refusals)
 
@@ -64,7 +64,7 @@ class GroupObserver:
         """
         self.group_id = group_id
         self.events: list[ObservedEvent] = []
-        self._known = GroupSoFar()
+        self._so_far = GroupSoFar()
         self._name_of = name_of
         self._members = members
         self._has_records = has_records
@@ -77,12 +77,12 @@ class GroupObserver:
         self._lines = ConsumerLines(is_whole=is_whole)
         self._refusals = Refusals()
 
-    def take(self, seen: Seen) -> None:
+    def apply(self, seen: Seen) -> None:
         if isinstance(seen, ClientStatement):
             self.apply_client(seen)
         elif isinstance(seen, Statement):
             if isinstance(seen, said.InstanceFenced):
-                if seen.holder in self._known.members:  # the line names no group
+                if seen.holder in self._so_far.members:  # the line names no group
                     self._refused(seen)
             elif isinstance(seen, said.GroupsDeleted):
                 if f", {self.group_id}, " in f", {seen.text}, ":
@@ -101,9 +101,9 @@ class GroupObserver:
         self._lines.is_whole = False
 
     @property
-    def known(self) -> GroupSoFar:
+    def so_far(self) -> GroupSoFar:
         """The group by what has been told of it."""
-        return self._known
+        return self._so_far
 
     @property
     def awaits_record(self) -> bool:
@@ -114,7 +114,7 @@ class GroupObserver:
     def state(self) -> ObserverState:
         """All that what is seen later is told by, `events` aside."""
         return ObserverState(
-            self._known,
+            self._so_far,
             self._current,
             self._waiting,
             self._explained,
@@ -126,7 +126,7 @@ class GroupObserver:
 
     def go_on(self, state: ObserverState) -> None:
         """Take the state of an observer of the same group, which this one goes on from."""
-        self._known, self._current, self._waiting = state.known, state.current, state.waiting
+        self._so_far, self._current, self._waiting = state.so_far, state.current, state.waiting
         self._explained, self._lines.places = state.explained, state.line_places
         self._members, self._gone = Members(state.members), state.gone
         self._refusals = state.refusals
@@ -134,12 +134,12 @@ class GroupObserver:
     # ---- records
 
     def _apply_record(self, place: Place, record: GroupRecord) -> None:
-        if self._known.polled is not None:  # records may be read by now, and count otherwise than polls do
-            self._known = GroupSoFar(seq=self._known.seq)
+        if self._so_far.polled is not None:  # records may be read by now, and count otherwise than polls do
+            self._so_far = GroupSoFar(seq=self._so_far.seq)
         if isinstance(record, ClassicGroup):
             self._apply_classic(place, record)
             return
-        if self._known.protocol == CLASSIC:
+        if self._so_far.protocol == CLASSIC:
             self._finish(place)
         emitter = self._emitter(place)
         consumer_events(emitter, record, self._name_of)
@@ -157,14 +157,14 @@ class GroupObserver:
         self._keep(emitter, is_inferred=True)
 
     def _emitter(self, place: Place) -> EventEmitter:
-        emitter = EventEmitter(self.group_id, self._known, place.time_ms, self._explained)
+        emitter = EventEmitter(self.group_id, self._so_far, place.time_ms, self._explained)
         emitter.places = (place,)
         if self._gone is not None and abs(self._gone[0].time_ms - place.time_ms) <= GONE_AT_ONCE_MS:
             emitter.removed_because = self._gone[1]
         return emitter
 
     def _keep(self, emitter: EventEmitter, *, is_inferred: bool) -> None:
-        self._known = emitter.known
+        self._so_far = emitter.so_far
         for event in emitter.events:
             places = (*emitter.places_of.get(event["seq"], ()), *self._lines.of(event))
             self.events.append(ObservedEvent(with_causes(event), places, is_inferred and _is_inferred(event, places)))
@@ -182,18 +182,18 @@ class GroupObserver:
             return False
         emitter = self._emitter(now.place)
         polled_events(emitter, now, before, was_absent=was_absent)
-        if emitter.events or emitter.known.polled is None:
-            emitter.known.polled = now.place
+        if emitter.events or emitter.so_far.polled is None:
+            emitter.so_far.polled = now.place
         self._keep(emitter, is_inferred=True)
         return True
 
     def apply_absence(self, before: Place | None, at: Place) -> bool:
         """A poll shows that there is no such group; return False if that is left to the lines."""
-        if not self._known.protocol or self._known.has_lines:
+        if not self._so_far.protocol or self._so_far.has_lines:
             return False
         emitter = self._emitter(at)
         absent_events(emitter, before, at)
-        emitter.known.polled = at
+        emitter.so_far.polled = at
         self._keep(emitter, is_inferred=True)
         return True
 
@@ -204,9 +204,9 @@ class GroupObserver:
             self._apply_move(statement)
             return
         if not self._is_of_records(statement):
-            self._known.has_lines = True
+            self._so_far.has_lines = True
         # A group that becomes a classic one prepares a rebalance before its records say so.
-        is_epochs = self._known.protocol in OF_EPOCHS and not isinstance(statement, _OF_CLASSIC_GROUPS)
+        is_epochs = self._so_far.protocol in OF_EPOCHS and not isinstance(statement, _OF_CLASSIC_GROUPS)
         if isinstance(statement, _OF_CONSUMER_GROUPS) or is_epochs:
             self._apply_consumer_line(statement)
         elif isinstance(statement, said.RebalancePrepared):
@@ -223,19 +223,19 @@ class GroupObserver:
 
     def _is_of_records(self, statement: Statement) -> bool:
         """Whether records tell what the line says: those of share and streams groups are not read."""
-        kinds = {self._known.protocol, getattr(statement, "protocol", None)}
+        kinds = {self._so_far.protocol, getattr(statement, "protocol", None)}
         return self._has_records and not kinds & WITHOUT_RECORDS
 
     def _apply_move(self, statement: said.GroupLoaded | said.GroupUnloaded) -> None:
         """A broker gave the group up, or took it: a broker that did not have it last gives up nothing."""
-        known, place = self._known, statement.place
+        so_far, place = self._so_far, statement.place
         if isinstance(statement, said.GroupUnloaded):
-            if known.coordinator in (None, place.broker_id):
-                known.unloaded = place
+            if so_far.coordinator in (None, place.broker_id):
+                so_far.unloaded = place
             return
         self._finish(place)
-        if not self._known.protocol:
-            self._known.coordinator = place.broker_id
+        if not self._so_far.protocol:
+            self._so_far.coordinator = place.broker_id
             return
         emitter = self._emitter(place)
         emitter.load(place)
@@ -244,7 +244,7 @@ class GroupObserver:
     def _apply_step(self, statement: said.GroupStabilized | said.AssignmentReceived | said.GroupEmptied) -> None:
         current = self._current
         if current is None or current.generation_id != statement.generation_id:
-            if self._known.protocol == CLASSIC and statement.generation_id <= self._known.generation_id:
+            if self._so_far.protocol == CLASSIC and statement.generation_id <= self._so_far.generation_id:
                 return  # its record was there first
             self._finish(statement.place)
             current = self._current = Gathered(statement.generation_id - 1, changes=self._waiting)
@@ -264,7 +264,7 @@ class GroupObserver:
         rebalance, self._current = self._current, None
         if rebalance is None:
             return
-        emitter = EventEmitter(self.group_id, self._known, 0 if place is None else place.time_ms)
+        emitter = EventEmitter(self.group_id, self._so_far, 0 if place is None else place.time_ms)
         emitter.places = () if place is None or record is None else (place,)
         gathered_events(emitter, rebalance, record, self._members, until=place)
         self._keep(emitter, is_inferred=False)
@@ -277,7 +277,7 @@ class GroupObserver:
         self._finish(statement.place)
         emitter = self._emitter(statement.place)
         emitter.removed_because = cause
-        if emitter.known.protocol in OF_EPOCHS:
+        if emitter.so_far.protocol in OF_EPOCHS:
             end_epoch(emitter, self.group_id)
         emitter.remove()
         self._keep(emitter, is_inferred=False)
@@ -301,7 +301,7 @@ class GroupObserver:
         if refusal is not None:
             self._emit_refusal(refusal, statement.place, None)
 
-    def _emit_refusal(self, refusal: Refusal, place: Place, holder: KnownMember | None) -> None:
+    def _emit_refusal(self, refusal: Refusal, place: Place, holder: MemberSoFar | None) -> None:
         times = self._refusals.count(refusal, place.time_ms)
         if times is None:
             return
@@ -389,6 +389,6 @@ def observed_events(
         group_id, name_of, members_of(records), has_records=has, is_whole=is_whole, explained=explained
     )
     for seen in in_order(records, statements):
-        observer.take(seen)
+        observer.apply(seen)
     observer.end()
     yield from observer.events

@@ -18,8 +18,8 @@ from coordinator.observe.classic_lines import Members
 from coordinator.observe.consumer import TopicNames
 from coordinator.observe.evidence import ObservedEvent
 from coordinator.observe.group import GroupObserver
+from coordinator.observe.group_so_far import Removed
 from coordinator.observe.kept_group import KeptGroup, LineMark, kept_group, observer_state
-from coordinator.observe.known import Removed
 from coordinator.observe.logs.client_statements import ClientStatement
 from coordinator.observe.logs.statements import OfGroup
 from coordinator.observe.ordering import ahead_ms, members_in
@@ -93,10 +93,10 @@ class GroupStream:
         """`seq` is that of the last event of an earlier group with this id, which is forgotten."""
         self.group_id = group_id
         self._observer = GroupObserver(group_id, name_of, Members(), has_records=has_records)
-        self._observer.known.seq = seq
+        self._observer.so_far.seq = seq
         self._records: deque[Waiting] = deque()
         self._lines: list[Waiting] = []
-        self._kept = KeptGroup(group_id, self._observer.known, None, [], {}, [], {})
+        self._kept = KeptGroup(group_id, self._observer.so_far, None, [], {}, [], {})
         """Of it, what the observer does not have counts."""
         self._completed_at: float | None = None
         self._poll: Waiting | None = None
@@ -116,11 +116,11 @@ class GroupStream:
     def is_gone(self) -> bool:
         """Whether nothing of the group is there or expected."""
         state = self._observer.state
-        return not state.known.protocol and state.current is None and not self.has_waiting
+        return not state.so_far.protocol and state.current is None and not self.has_waiting
 
     @property
     def seq(self) -> int:
-        return self._observer.known.seq
+        return self._observer.so_far.seq
 
     # ---- what is read
 
@@ -157,7 +157,7 @@ class GroupStream:
 
     def emitted_at_once(self) -> list[ObservedEvent]:
         """The events of lines of clients, which wait for nothing."""
-        return self._told()
+        return self._pop_events()
 
     def put_poll(self, poll: PollOfGroup, arrived: float) -> None:
         """It takes the place of one that is not told yet: what that showed may have been over by then."""
@@ -207,7 +207,7 @@ class GroupStream:
                 self._records.popleft()
                 self._emit_record(*following.of)
                 self.is_changed = True
-            found += self._told()
+            found += self._pop_events()
             if not self._observer.awaits_record:
                 self._completed_at = None
             elif self._completed_at is None:
@@ -220,7 +220,7 @@ class GroupStream:
             return []
         self._completed_at = None
         self._observer.end()
-        return self._told()
+        return self._pop_events()
 
     @property
     def awaits_record(self) -> bool:
@@ -229,7 +229,7 @@ class GroupStream:
     def _emit_record(self, place: Place, record: GroupRecord) -> None:
         assert place.position is not None
         self._observer.state.members.update(members_in(record))
-        self._observer.take((place, record))
+        self._observer.apply((place, record))
         self._kept.read_to = place.position
         key = record_key(record)
         if key is not None:
@@ -239,17 +239,17 @@ class GroupStream:
         """One that was asked for before something else was read may be older than that: the next one is not."""
         if self._arrived >= poll.asked_at:
             return
-        before = self._polled or self._observer.known.polled
+        before = self._polled or self._observer.so_far.polled
         if before is None and self._absent_ms is not None:
             before = msgspec.structs.replace(poll.place, name=LIST_GROUPS, time_ms=self._absent_ms, broker_id=None)
-        known = self._observer.known.polled
+        so_far = self._observer.so_far.polled
         if poll.group is None:
-            is_taken = self._observer.apply_absence(before, poll.place)
+            is_applied = self._observer.apply_absence(before, poll.place)
         else:
-            is_taken = self._observer.apply_poll(poll.group, before, was_absent=before is not None)
-        if is_taken:
+            is_applied = self._observer.apply_poll(poll.group, before, was_absent=before is not None)
+        if is_applied:
             self._polled, self._absent_ms = poll.place, None
-        self.is_changed |= known is not self._observer.known.polled
+        self.is_changed |= so_far is not self._observer.so_far.polled
 
     def _emit_line(self, line: LoggedStatement) -> None:
         self._kept.lines_to = {**self._kept.lines_to, line.log: line.mark}
@@ -261,7 +261,7 @@ class GroupStream:
             return
         statement = self._kept.clients.explained(line.statement)
         self._kept.reasons_are_seen = self._kept.reasons_are_seen or logs_reason(line.statement)
-        self._observer.take(statement)
+        self._observer.apply(statement)
 
     def _is_confirmed(self, statement: OfGroup) -> bool:
         times: dict[tuple[str, int], list[int]] = {}
@@ -278,7 +278,7 @@ class GroupStream:
                 times.setdefault(key, []).append(place.time_ms)
         return is_confirmed(statement, lambda member_id: any(member_id in ids for ids in near), times)
 
-    def _told(self) -> list[ObservedEvent]:
+    def _pop_events(self) -> list[ObservedEvent]:
         found = self._observer.events
         self._observer.events = []
         if self._kept.reasons_are_seen:
@@ -290,7 +290,7 @@ class GroupStream:
     def _forget(self) -> None:
         """Keep the state bounded, whatever clients do."""
         state = self._observer.state
-        gone = [member for member in state.members if member not in state.known.members]
+        gone = [member for member in state.members if member not in state.so_far.members]
         for member_id in islice(gone, max(0, len(gone) - GONE_MEMBERS_KEPT)):
             del state.members[member_id]
         _keep_newest(state.explained)

@@ -27,10 +27,10 @@ class ObservedHistory(GroupHistory):
     def of_observed(cls, group_id: str, events: Iterable[ObservedEvent]) -> Self:
         history = cls(group_id)
         for event in events:
-            history.take(event)
+            history.add(event)
         return history
 
-    def take(self, observed: ObservedEvent) -> bool:
+    def add(self, observed: ObservedEvent) -> bool:
         """As `apply`, with the evidence."""
         is_new = self.apply(observed.event)
         if is_new:
@@ -46,13 +46,13 @@ class ObservedHistory(GroupHistory):
         observed = self.observed.get(load.seq)
         if observed is None or not observed.places:
             return Move(load.node_id)
-        taken, *given_up = observed.places
+        takeover, *given_up = observed.places
         if not given_up:  # the old broker may log that it unloads the group after the new one logs that it loads it
             earlier = [each for each in self.loads if each.seq < load.seq]
             before = self.move_of(earlier[-1]).broker if earlier else None
-            return Move(taken.broker_id, None if before == taken.broker_id else before)
-        away_ms = max(0, taken.time_ms - given_up[0].time_ms)
-        return Move(taken.broker_id, given_up[0].broker_id, None if taken.source is Source.POLL else away_ms)
+            return Move(takeover.broker_id, None if before == takeover.broker_id else before)
+        away_ms = max(0, takeover.time_ms - given_up[0].time_ms)
+        return Move(takeover.broker_id, given_up[0].broker_id, None if takeover.source is Source.POLL else away_ms)
 
     @property
     def counts_polls(self) -> bool:

@@ -9,7 +9,7 @@ from coordinator.core.causes import Cause, Requester
 from coordinator.observe.classic_lines import Gathered
 from coordinator.observe.clients_said import ClientsSaid
 from coordinator.observe.group import ObserverState
-from coordinator.observe.known import GroupSoFar, KnownMember, Removed
+from coordinator.observe.group_so_far import GroupSoFar, MemberSoFar, Removed
 from coordinator.observe.logs import statements as said
 from coordinator.observe.logs.statements import OfGroup
 from coordinator.observe.places import Place
@@ -39,12 +39,12 @@ class KeptGroup(msgspec.Struct, array_like=True):
     """What is kept of a group. `read_to` is the offset of its last record that was taken, -1 if there is none."""
 
     group_id: str
-    known: GroupSoFar
+    so_far: GroupSoFar
     current: _Rebalance | None
     waiting: list[_Line]
     explained: dict[str, tuple[str, str | None, Requester | None]]
     line_places: list[tuple[str, str | int | None, Place]]
-    members: dict[str, KnownMember]
+    members: dict[str, MemberSoFar]
     read_to: int = -1
     lines_to: dict[str, LineMark] = {}
     """Log → the last of its lines that was taken."""
@@ -77,7 +77,7 @@ def decode_group(data: bytes) -> KeptGroup:
 def kept_group(group_id: str, state: ObserverState) -> KeptGroup:
     return KeptGroup(
         group_id,
-        state.known,
+        state.so_far,
         None if state.current is None else _rebalance(state.current),
         [_line(statement) for statement in state.waiting],
         {who: (str(how.cause), how.reason, how.requested_by) for who, how in state.explained.items()},
@@ -91,7 +91,7 @@ def kept_group(group_id: str, state: ObserverState) -> KeptGroup:
 def observer_state(kept: KeptGroup) -> ObserverState:
     explained = {who: Removed(cause_of(cause), reason, by) for who, (cause, reason, by) in kept.explained.items()}
     return ObserverState(
-        kept.known,
+        kept.so_far,
         None if kept.current is None else _gathered(kept.current),
         [_statement(line) for line in kept.waiting],
         explained,

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from coordinator.observe.classic_lines import Members
-from coordinator.observe.known import KnownMember
+from coordinator.observe.group_so_far import MemberSoFar
 from coordinator.observe.logs import statements as said
 from coordinator.observe.logs.client_statements import ClientStatement
 from coordinator.observe.logs.statements import Statement
@@ -59,19 +59,19 @@ _WITH_A_RECORD: Final = (
 
 def members_of(records: Iterable[tuple[Place, GroupRecord]]) -> Members:
     """Who had which member id, by all records."""
-    found: dict[str, KnownMember] = {}
+    found: dict[str, MemberSoFar] = {}
     for _, record in records:
         found.update(members_in(record))
     return Members(found)
 
 
-def members_in(record: GroupRecord) -> Iterator[tuple[str, KnownMember]]:
+def members_in(record: GroupRecord) -> Iterator[tuple[str, MemberSoFar]]:
     """Member id → who has it, by one record."""
     if isinstance(record, ClassicGroup):
         for member in record.members:
             yield (
                 member.member_id,
-                KnownMember(
+                MemberSoFar(
                     member.member_id,
                     member.client_id,
                     member.client_host,
@@ -84,4 +84,4 @@ def members_in(record: GroupRecord) -> Iterator[tuple[str, KnownMember]]:
             )
     elif isinstance(record, ConsumerMember) and record.topics is not None:
         who = (record.member_id, record.client_id, record.client_host, record.group_instance_id)
-        yield record.member_id, KnownMember(*who, record.topics, record.digest)
+        yield record.member_id, MemberSoFar(*who, record.topics, record.digest)

@@ -14,7 +14,7 @@ from coordinator.audit.schema import PARTITIONS_NAMED_MAX, TopicPartitions
 from coordinator.explain.generation import CLASSIC, OF_EPOCHS
 from coordinator.observe.classic import change_members
 from coordinator.observe.consumer import FIRST_EPOCH_MAX
-from coordinator.observe.known import EventEmitter, GroupSoFar, KnownMember, Trigger, count
+from coordinator.observe.group_so_far import EventEmitter, GroupSoFar, MemberSoFar, Trigger, count
 from coordinator.observe.places import Place
 from coordinator.observe.records.stored import ClassicGroup, ClassicMember
 
@@ -34,11 +34,11 @@ def polled_events(emitter: EventEmitter, now: "PresentGroup", before: Place | No
     `was_absent`: if nothing is known of the group, that poll saw that there was none.
     A classic group that rebalances is reported once it is stable: until then its members change.
     """
-    known = emitter.known
-    if known.protocol and (known.protocol != now.type or (now.epoch or 0) < _epoch(known)):
+    so_far = emitter.so_far
+    if so_far.protocol and (so_far.protocol != now.type or (now.epoch or 0) < _epoch(so_far)):
         was_absent |= not _goes_on(emitter, now)
-        known = emitter.known
-    if not known.protocol:
+        so_far = emitter.so_far
+    if not so_far.protocol:
         if was_absent:
             emitter.places = _places(before, now.place)
             emitter.create(now.type, now.protocol_type)
@@ -48,8 +48,8 @@ def polled_events(emitter: EventEmitter, now: "PresentGroup", before: Place | No
     _emit_move(emitter, now, before)
     if now.type == CLASSIC and now.state not in SETTLED:
         return
-    record = _as_record(now, known)
-    if emitter.known.has_lines:
+    record = _as_record(now, so_far)
+    if emitter.so_far.has_lines:
         _emit_present(emitter, now, record)
     else:
         emitter.places = _places(before, now.place)
@@ -58,19 +58,19 @@ def polled_events(emitter: EventEmitter, now: "PresentGroup", before: Place | No
 
 def _emit_move(emitter: EventEmitter, now: "PresentGroup", before: Place | None) -> None:
     """Another broker coordinates the group than at the poll before; lines tell it themselves."""
-    known, broker = emitter.known, now.place.broker_id
-    if known.has_lines or broker is None:
+    so_far, broker = emitter.so_far, now.place.broker_id
+    if so_far.has_lines or broker is None:
         return
-    if before is not None and known.coordinator is not None and known.coordinator != broker:
-        known.unloaded = msgspec.structs.replace(before, broker_id=known.coordinator)
+    if before is not None and so_far.coordinator is not None and so_far.coordinator != broker:
+        so_far.unloaded = msgspec.structs.replace(before, broker_id=so_far.coordinator)
         emitter.load(now.place)
-    known.coordinator = broker
+    so_far.coordinator = broker
 
 
 def absent_events(emitter: EventEmitter, before: Place | None, at: Place) -> None:
     """The group is not there any more."""
     emitter.places = _places(before, at)
-    for member_id in list(emitter.known.members):
+    for member_id in list(emitter.so_far.members):
         emitter.leave(member_id)
     emitter.remove()
 
@@ -79,14 +79,14 @@ def _places(before: Place | None, now: Place) -> tuple[Place, ...]:
     return (now,) if before is None else (before, now)
 
 
-def _epoch(known: GroupSoFar) -> int:
-    return known.generation_id if known.protocol in OF_EPOCHS else 0
+def _epoch(so_far: GroupSoFar) -> int:
+    return so_far.generation_id if so_far.protocol in OF_EPOCHS else 0
 
 
 def _goes_on(emitter: EventEmitter, now: "PresentGroup") -> bool:
     """The protocol changed, or the epoch fell: with a member in common it is the same group, else another one."""
-    known = emitter.known
-    if known.protocol != now.type and any(member.member_id in known.members for member in now.members):
+    so_far = emitter.so_far
+    if so_far.protocol != now.type and any(member.member_id in so_far.members for member in now.members):
         emitter.convert(now.type)
         return True
     emitter.remove()
@@ -95,13 +95,13 @@ def _goes_on(emitter: EventEmitter, now: "PresentGroup") -> bool:
 
 def _begin_in_the_middle(emitter: EventEmitter, now: "PresentGroup") -> None:
     """What was before the first poll is not known, so no event says that the group was made."""
-    known = emitter.known
-    known.seq += 1
-    known.created_seq = known.seq
-    known.protocol, known.protocol_type = now.type, now.protocol_type
-    known.coordinator = now.place.broker_id
-    record = _as_record(now, known)
-    _apply_members(known, record)
+    so_far = emitter.so_far
+    so_far.seq += 1
+    so_far.created_seq = so_far.seq
+    so_far.protocol, so_far.protocol_type = now.type, now.protocol_type
+    so_far.coordinator = now.place.broker_id
+    record = _as_record(now, so_far)
+    _apply_members(so_far, record)
     _emit_snapshot(emitter, now)
 
 
@@ -110,104 +110,104 @@ def _emit_present(emitter: EventEmitter, now: "PresentGroup", record: ClassicGro
 
     Nor do most tell when the members of a group of epochs have got there.
     """
-    known = emitter.known
-    is_same = {member.member_id for member in record.members} == known.members.keys()
-    if known.is_open and now.epoch == known.generation_id and is_same:
+    so_far = emitter.so_far
+    is_same = {member.member_id for member in record.members} == so_far.members.keys()
+    if so_far.is_open and now.epoch == so_far.generation_id and is_same:
         _assign(emitter, record)
         if now.state in SETTLED:
-            known.is_open = False
+            so_far.is_open = False
             _end(emitter, now, [])
         return
-    if _differs(known, now, record):
-        _apply_members(known, record)
+    if _differs(so_far, now, record):
+        _apply_members(so_far, record)
         _emit_snapshot(emitter, now)
 
 
-def _differs(known: GroupSoFar, now: "PresentGroup", record: ClassicGroup) -> bool:
-    is_newer = known.protocol in OF_EPOCHS and (now.epoch or 0) > known.generation_id
-    return is_newer or _owned(record.members) != _owned(known.members.values())
+def _differs(so_far: GroupSoFar, now: "PresentGroup", record: ClassicGroup) -> bool:
+    is_newer = so_far.protocol in OF_EPOCHS and (now.epoch or 0) > so_far.generation_id
+    return is_newer or _owned(record.members) != _owned(so_far.members.values())
 
 
-def _owned(members: Iterable[ClassicMember | KnownMember]) -> dict[str, tuple[TopicPartitions, int]]:
+def _owned(members: Iterable[ClassicMember | MemberSoFar]) -> dict[str, tuple[TopicPartitions, int]]:
     return {member.member_id: (member.partitions, member.unnamed_partitions) for member in members}
 
 
 def _emit_snapshot(emitter: EventEmitter, now: "PresentGroup") -> None:
-    known = emitter.known
-    known.state, known.protocol_name = now.state, now.protocol_name
-    known.is_open = now.type in OF_EPOCHS and now.state not in SETTLED
+    so_far = emitter.so_far
+    so_far.state, so_far.protocol_name = now.state, now.protocol_name
+    so_far.is_open = now.type in OF_EPOCHS and now.state not in SETTLED
     if now.epoch is not None:
-        known.generation_id = now.epoch
+        so_far.generation_id = now.epoch
     emitter.emit(
         "group.snapshot",
         group_type=now.type,
         protocol_type=now.protocol_type,
         protocol_name=now.protocol_name,
-        leader=known.leader,
+        leader=so_far.leader,
         members=emitter.snapshots(),
     )
 
 
-def _apply_members(known: GroupSoFar, record: ClassicGroup) -> None:
+def _apply_members(so_far: GroupSoFar, record: ClassicGroup) -> None:
     members = {}
     for each in record.members:
-        member = known.members.get(each.member_id) or _member(each)
+        member = so_far.members.get(each.member_id) or _member(each)
         member.topics, member.partitions = each.topics, each.partitions
         member.unnamed_partitions = each.unnamed_partitions
         member.client_id, member.client_host = each.client_id, each.client_host
         members[each.member_id] = member
-    known.members = members
+    so_far.members = members
 
 
 def _emit_changes(emitter: EventEmitter, now: "PresentGroup", record: ClassicGroup) -> None:
-    known = emitter.known
+    so_far = emitter.so_far
     triggers = change_members(emitter, record)
-    has_moved = _owned(record.members) != _owned(known.members.values())
+    has_moved = _owned(record.members) != _owned(so_far.members.values())
     if now.epoch is not None:
         _emit_epoch(emitter, now, record, triggers)
     elif triggers or has_moved:
-        _begin(emitter, known.generation_id + 1, now, triggers)
-        known.generation_id += 1
+        _begin(emitter, so_far.generation_id + 1, now, triggers)
+        so_far.generation_id += 1
         _start(emitter, now, triggers)
         _assign(emitter, record)
         _end(emitter, now, triggers)
-    known.state = now.state
+    so_far.state = now.state
 
 
 def _emit_epoch(emitter: EventEmitter, now: "PresentGroup", record: ClassicGroup, triggers: list[Trigger]) -> None:
     """Members get to an epoch one by one, which polls may see or not."""
-    known, epoch = emitter.known, now.epoch or 0
-    is_new = epoch > known.generation_id
+    so_far, epoch = emitter.so_far, now.epoch or 0
+    is_new = epoch > so_far.generation_id
     if is_new:
         # Whether the one before became stable between the polls is not seen, so nothing says that it did not.
         _begin(emitter, epoch, now, triggers)
-        known.generation_id, known.is_open, known.has_target, known.state = epoch, True, False, now.state
-    if known.is_open and not known.has_target and now.state != ASSIGNING:
-        known.has_target = True
+        so_far.generation_id, so_far.is_open, so_far.has_target, so_far.state = epoch, True, False, now.state
+    if so_far.is_open and not so_far.has_target and now.state != ASSIGNING:
+        so_far.has_target = True
         _start(emitter, now, triggers)
     _assign(emitter, record)
-    known.state = now.state
-    if known.is_open and now.state in SETTLED:
-        known.is_open = False
+    so_far.state = now.state
+    if so_far.is_open and now.state in SETTLED:
+        so_far.is_open = False
         _end(emitter, now, triggers)
 
 
 def _begin(emitter: EventEmitter, generation_id: int, now: "PresentGroup", triggers: list[Trigger]) -> None:
-    known = emitter.known
-    before = known.generation_id or min(generation_id, FIRST_EPOCH_MAX) - 1
-    known.protocol_type, known.protocol_name = now.protocol_type, now.protocol_name
+    so_far = emitter.so_far
+    before = so_far.generation_id or min(generation_id, FIRST_EPOCH_MAX) - 1
+    so_far.protocol_type, so_far.protocol_name = now.protocol_type, now.protocol_name
     emitter.begin(generation_id, triggers, None, max(0, generation_id - before - 1))
 
 
 def _start(emitter: EventEmitter, now: "PresentGroup", triggers: list[Trigger]) -> None:
-    if not emitter.known.members:
+    if not emitter.so_far.members:
         return
     emitter.emit(
         "generation.started",
         leader=None,
         protocol_type=now.protocol_type,
         protocol_name=now.protocol_name,
-        members=len(emitter.known.members),
+        members=len(emitter.so_far.members),
         triggers=triggers,
         join_ms=None,
     )
@@ -215,27 +215,27 @@ def _start(emitter: EventEmitter, now: "PresentGroup", triggers: list[Trigger]) 
 
 def _assign(emitter: EventEmitter, record: ClassicGroup) -> None:
     for each in record.members:
-        member = emitter.known.members[each.member_id]
+        member = emitter.so_far.members[each.member_id]
         member.topics = each.topics or member.topics
         emitter.assign(member, each.partitions, each.unnamed_partitions)
 
 
 def _end(emitter: EventEmitter, now: "PresentGroup", triggers: list[Trigger]) -> None:
-    known = emitter.known
-    known.state = now.state
+    so_far = emitter.so_far
+    so_far.state = now.state
     is_shared = now.type == SHARE  # several members read a partition, so it has no owner
-    if not known.members:
+    if not so_far.members:
         emitter.emit("group.emptied", rebalance_ms=None, triggers=triggers)
         return
     emitter.emit(
         "generation.stable",
-        members=len(known.members),
+        members=len(so_far.members),
         partitions=None if is_shared else emitter.partition_count(),
         rebalance_ms=None,
     )
 
 
-def _as_record(now: "PresentGroup", known: GroupSoFar) -> ClassicGroup:
+def _as_record(now: "PresentGroup", so_far: GroupSoFar) -> ClassicGroup:
     """As the record of a later generation would have it: a client that came back may as well be a new one."""
     counts = {member.member_id: count(member.partitions or {}) for member in now.members}
     are_named = sum(counts.values()) <= PARTITIONS_NAMED_MAX
@@ -252,17 +252,17 @@ def _as_record(now: "PresentGroup", known: GroupSoFar) -> ClassicGroup:
         )
         for member in now.members
     ]
-    return ClassicGroup(now.group_id, known.generation_id + 1, now.protocol_type, now.protocol_name, None, -1, members)
+    return ClassicGroup(now.group_id, so_far.generation_id + 1, now.protocol_type, now.protocol_name, None, -1, members)
 
 
-def _member(classic_member: ClassicMember) -> KnownMember:
+def _member(classic_member: ClassicMember) -> MemberSoFar:
     who = (
         classic_member.member_id,
         classic_member.client_id,
         classic_member.client_host,
         classic_member.group_instance_id,
     )
-    return KnownMember(
+    return MemberSoFar(
         *who,
         classic_member.topics,
         partitions=classic_member.partitions,

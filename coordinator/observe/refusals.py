@@ -5,7 +5,7 @@ from typing import Final, NamedTuple
 import msgspec
 
 from coordinator.audit.schema import REJECTION_APART_MS
-from coordinator.observe.known import KnownMember
+from coordinator.observe.group_so_far import MemberSoFar
 from coordinator.observe.logs.client_statements import ClientStatement, Fenced, HeartbeatFailed, JoinFailed
 
 REFUSED: Final = frozenset(
@@ -30,7 +30,7 @@ class Refusal(NamedTuple):
 
     api: str
     error: str
-    member: KnownMember
+    member: MemberSoFar
 
 
 class Refusals(msgspec.Struct, array_like=True):
@@ -61,6 +61,6 @@ def refusal_of(statement: ClientStatement) -> Refusal | None:
         return None
     if statement.error not in REFUSED:
         return None
-    member = KnownMember(statement.member_id or "", statement.client_id or "", "", statement.group_instance_id)
+    member = MemberSoFar(statement.member_id or "", statement.client_id or "", "", statement.group_instance_id)
     api = "JoinGroup" if isinstance(statement, JoinFailed) else "Heartbeat"
     return Refusal(api, statement.error, member)

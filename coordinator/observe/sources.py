@@ -14,8 +14,8 @@ from coordinator.observe.clients_said import aligned_clients, explained, goodbye
 from coordinator.observe.consumer import TopicNames
 from coordinator.observe.errors import CannotObserve, NoRight
 from coordinator.observe.group import observed_events
+from coordinator.observe.group_so_far import Removed
 from coordinator.observe.history import ObservedHistory
-from coordinator.observe.known import Removed
 from coordinator.observe.logs import statements as said
 from coordinator.observe.logs.client_statements import ClientStatement
 from coordinator.observe.logs.reader import read_broker_logs, read_client_logs

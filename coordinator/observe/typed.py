@@ -12,7 +12,7 @@ from coordinator.audit import schema
 from coordinator.audit.schema import TAGS, AuditEvent, MemberRef, MemberSnapshot
 from coordinator.audit.schema.observed import cause_of
 from coordinator.core.causes import Cause
-from coordinator.observe.known import Event, Trigger
+from coordinator.observe.group_so_far import Event, Trigger
 
 _BY_KIND: Final = {kind: struct for struct, kind in TAGS.items()}
 _EMPTY: Final[dict[Any, Any]] = {str: "", bool: True}

@@ -15,7 +15,7 @@ PLACES_NAMED: Final = 4
 Clock = Callable[[int], str]
 
 
-def how_known(history: ObservedHistory, claims: Iterable[Claim], at: Clock) -> str:
+def sources_of(history: ObservedHistory, claims: Iterable[Claim], at: Clock) -> str:
     """`Seen: broker 2 logged it at 12:03:11 (server.log:118); the record __consumer_offsets-12:88 shows it.`"""
     places: dict[Place, None] = {}
     is_inferred = False

@@ -40,10 +40,10 @@ class TopicNames:
         is_due = self._asked_at is None or monotonic() - self._asked_at >= ASK_AGAIN_SECONDS
         if topic_id not in self._names and is_due:
             self._asked_at = monotonic()
-            self._names = self.known()
+            self._names = self.read()
         return self._names.get(topic_id, topic_id)
 
-    def known(self) -> dict[str, str]:
+    def read(self) -> dict[str, str]:
         """Topic id → name, of all topics; as before if the cluster does not answer."""
         try:
             response = _ask(self._bootstrap, None)

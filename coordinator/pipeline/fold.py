@@ -124,8 +124,8 @@ class Fold:
         cause = member_id = client_id = None
         if has_member and (member := getattr(event, "member", None)) is not None:
             member_id, client_id = member.member_id, member.client_id
-        if has_cause and (told := getattr(event, "cause", None)) is not None:
-            cause = told.value
+        if has_cause and (event_cause := getattr(event, "cause", None)) is not None:
+            cause = event_cause.value
         self._keep(event, kind, cause, member_id, client_id, value, position)
         state = self._groups[event.group_id]
         if event.seq == state.seq:
@@ -212,7 +212,7 @@ class Fold:
             )
         )
 
-    def _known(self, group_id: str) -> GroupState | None:
+    def _existing(self, group_id: str) -> GroupState | None:
         """The group as it is now; None if nothing was told of it."""
         group = self._groups.get(group_id)
         if group is None:
@@ -222,8 +222,8 @@ class Fold:
         return group
 
     def _state_of(self, group_id: str) -> GroupState:
-        """As `_known`, with a new state for a group of which nothing was told."""
-        group = self._known(group_id)
+        """As `_existing`, with a new state for a group of which nothing was told."""
+        group = self._existing(group_id)
         if group is None:
             group = self._groups[group_id] = GroupState()
         return group

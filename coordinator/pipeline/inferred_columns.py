@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from coordinator.observe.known import Event
+from coordinator.observe.group_so_far import Event
 from coordinator.pipeline.events import OtherEvent
 from coordinator.pipeline.generations import Row, text_of_triggers
 
@@ -24,7 +24,7 @@ def for_silver(event: Event) -> OtherEvent:
     )
 
 
-UNTOLD: Final = (
+UNREPORTED: Final = (
     "sentence",
     "partitions_moved_needed",
     "unowned_partition_ms",
@@ -44,7 +44,7 @@ def columns_of(event: Event, before: Row) -> Row:
         member = event["member"] or {}
         names = ("member_id", "client_id", "client_host", "group_instance_id")
         return {
-            **dict.fromkeys(UNTOLD),
+            **dict.fromkeys(UNREPORTED),
             "cause": event["cause"],
             "cause_is_inferred": True,
             "triggers": text_of_triggers(event["triggers"]),

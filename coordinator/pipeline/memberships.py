@@ -209,12 +209,12 @@ def _load(
             _join(members, snapshot.member, context)
         progress = event.progress.get(member_id)
         revoking = {} if progress is None else progress.revoking
-        known, owned = owned_by.get(member_id, set()), {*flat(snapshot.partitions), *flat(revoking)}
-        if known != owned and (not isinstance(event, schema.GroupSnapshot) or not known):
-            for partition in known - owned:
+        tracked, owned = owned_by.get(member_id, set()), {*flat(snapshot.partitions), *flat(revoking)}
+        if tracked != owned and (not isinstance(event, schema.GroupSnapshot) or not tracked):
+            for partition in tracked - owned:
                 if members.owner_of.get(partition) == member_id:
                     del members.owner_of[partition]
             members.owner_of.update(dict.fromkeys(owned, member_id))
             members.revoking[member_id] = revoking
-            _own(None, sorted(known - owned), context)
-            _own(snapshot.member, sorted(owned - known), context)
+            _own(None, sorted(tracked - owned), context)
+            _own(snapshot.member, sorted(owned - tracked), context)

@@ -15,7 +15,7 @@ from coordinator.audit.schema.observed import ObservedEvent, Source
 from coordinator.core.causes import Cause
 from coordinator.explain.generation import OF_EPOCHS
 from coordinator.pipeline.generations import Row, text_of_triggers
-from coordinator.pipeline.inferred_columns import UNTOLD
+from coordinator.pipeline.inferred_columns import UNREPORTED
 
 NOBODY: Final = schema.MemberRef("")
 
@@ -40,7 +40,7 @@ def for_history(event: AuditEvent) -> AuditEvent:
 
 def columns_of(observed: ObservedEvent, group_type: str, before: Row) -> Row:
     """The columns of the latest generation after this event, and `before` it."""
-    before = before or dict.fromkeys(UNTOLD)
+    before = before or dict.fromkeys(UNREPORTED)
     make = _MAKERS.get(type(observed.event))
     return before if make is None else make(observed, group_type, before)
 
@@ -51,7 +51,7 @@ def _rebalance_started(observed: ObservedEvent, group_type: str, before: Row) ->
     member = event.member or NOBODY
     names = ("member_id", "client_id", "client_host", "group_instance_id")
     return {
-        **dict.fromkeys(UNTOLD),
+        **dict.fromkeys(UNREPORTED),
         "cause": cause_of(observed),
         "cause_is_inferred": observed.is_inferred,
         "triggers": text_of_triggers(event.triggers),

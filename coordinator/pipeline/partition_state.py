@@ -10,7 +10,7 @@ from typing import Final
 import msgspec
 
 from coordinator.audit.schema import AnyCoordinatorEvent
-from coordinator.observe.known import GroupSoFar
+from coordinator.observe.group_so_far import GroupSoFar
 from coordinator.pipeline.generations import Row
 from coordinator.pipeline.memberships import Members
 from coordinator.pipeline.watch import LastRows

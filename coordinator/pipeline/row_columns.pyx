@@ -56,14 +56,14 @@ cdef class Bytes:
         return self.start + self.length - count
 
     cdef int grow(self, Py_ssize_t least) except -1:
-        cdef Py_ssize_t wanted = max(least, 2 * self.capacity, <Py_ssize_t> FIRST_BYTES)
+        cdef Py_ssize_t new_capacity = max(least, 2 * self.capacity, <Py_ssize_t> FIRST_BYTES)
         cdef uint8_t *moved
         if self.is_read:
             raise BufferError("Arrow has read what would grow")
-        moved = <uint8_t *> realloc(self.start, wanted)
+        moved = <uint8_t *> realloc(self.start, new_capacity)
         if moved is NULL:
             raise MemoryError
-        self.start, self.capacity = moved, wanted
+        self.start, self.capacity = moved, new_capacity
         return 0
 
 

@@ -33,10 +33,10 @@ INFERRED: Final = " (inferred)"
 """After a cause that the records of `__consumer_offsets` do not tell but lead to."""
 
 
-def print_generations(console: Console, rows: Sequence[GenerationRow], *, tell: bool = False) -> None:
+def print_generations(console: Console, rows: Sequence[GenerationRow], *, explains: bool = False) -> None:
     """Print one table per group, on a terminal with as many columns as it has room for.
 
-    `tell`: and after each table what `coordinator groups why` says of its generations.
+    `explains`: and after each table what `coordinator groups why` says of its generations.
     """
     if not console.is_terminal:
         console = Console(file=console.file, width=_WIDTH)
@@ -44,7 +44,7 @@ def print_generations(console: Console, rows: Sequence[GenerationRow], *, tell: 
     for group_id, of_group in by_group:
         of_one = list(of_group)
         console.print(_table_for(console, group_id, of_one))
-        for sentence in (row["sentence"] for row in of_one if tell and row.get("sentence")):
+        for sentence in (row["sentence"] for row in of_one if explains and row.get("sentence")):
             _say(console, safe(sentence), rest="  ")
 
 
@@ -171,10 +171,10 @@ def print_storms(console: Console, storms: Sequence[Storm]) -> None:
     for storm in storms:
         whose = "all groups" if storm.group_id is None else f"group {storm.group_id}"
         _say(console, safe(f"{whose}: {headline(storm, _storm_clock)}"), rest="  ", style="bold")
-        told = [*cause_counts(storm.causes)]
+        text_lines = [*cause_counts(storm.causes)]
         if storm.group_id is None:
-            told += [f"group {name}: {count}" for name, count in storm.groups]
-        for line in told:
+            text_lines += [f"group {name}: {count}" for name, count in storm.groups]
+        for line in text_lines:
             _say(console, safe(line), first="  - ", rest="    ")
 
 

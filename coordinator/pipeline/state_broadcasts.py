@@ -35,21 +35,21 @@ class StateChain:
 
     def before(self, partition: int) -> PartitionState:
         """The state of a partition; in a worker."""
-        known = _known.get(partition)
-        if known is None or known.chain != self.name or known.applied > len(self.changes):
+        applied_state = _applied_states.get(partition)
+        if applied_state is None or applied_state.chain != self.name or applied_state.applied > len(self.changes):
             encoded = self.whole.value.get(partition)
             state = PartitionState() if encoded is None else decode_state(encoded)
-            known = _known[partition] = _Known(self.name, 0, state)
-        for change in self.changes[known.applied :]:
+            applied_state = _applied_states[partition] = _AppliedState(self.name, 0, state)
+        for change in self.changes[applied_state.applied :]:
             changed = change.value.get(partition)
             if changed is not None:
-                known.state.update(decode_state(changed))
-        known.applied = len(self.changes)
-        return known.state
+                applied_state.state.update(decode_state(changed))
+        applied_state.applied = len(self.changes)
+        return applied_state.state
 
 
 @dataclass(slots=True)
-class _Known:
+class _AppliedState:
     """The state of a partition after so many changes of a chain."""
 
     chain: str
@@ -57,7 +57,7 @@ class _Known:
     state: PartitionState
 
 
-_known: Final[dict[int, _Known]] = {}
+_applied_states: Final[dict[int, _AppliedState]] = {}
 """Of this process, a worker, which runs one task at a time."""
 
 

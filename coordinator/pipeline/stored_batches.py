@@ -85,20 +85,20 @@ class _Reduced:
         group_id, topic_partition = named
         partition, offset, timestamp_ms = place
         window_ms = timestamp_ms // COMMITS_WINDOW_MS * COMMITS_WINDOW_MS
-        known = self._commits.get((partition, group_id, window_ms))
-        if known is None:
+        entry = self._commits.get((partition, group_id, window_ms))
+        if entry is None:
             commits = Commits(group_id, window_ms, 0, [], offset, offset)
-            known = self._commits[partition, group_id, window_ms] = commits, place, set()
-        known[0].commits += 1
-        known[0].last_offset = offset
-        known[2].add(topic_partition)
+            entry = self._commits[partition, group_id, window_ms] = commits, place, set()
+        entry[0].commits += 1
+        entry[0].last_offset = offset
+        entry[2].add(topic_partition)
 
     def _skip(self, record_type: int, place: Place) -> None:
-        known = self._skipped.get((place[0], record_type))
-        if known is None:
-            known = self._skipped[place[0], record_type] = Skipped(record_type, 0, place[1], place[1]), place
-        known[0].records += 1
-        known[0].last_offset = place[1]
+        entry = self._skipped.get((place[0], record_type))
+        if entry is None:
+            entry = self._skipped[place[0], record_type] = Skipped(record_type, 0, place[1], place[1]), place
+        entry[0].records += 1
+        entry[0].last_offset = place[1]
 
     def batch(self) -> pa.RecordBatch:
         found = [*self._found, *self._skipped.values()]

@@ -7,7 +7,7 @@ import msgspec
 
 from coordinator.observe.classic import classic_events
 from coordinator.observe.consumer import TopicNames, consumer_events
-from coordinator.observe.known import Event, EventEmitter, GroupSoFar
+from coordinator.observe.group_so_far import Event, EventEmitter, GroupSoFar
 from coordinator.observe.records.stored import ClassicGroup, Commits, GroupRecord, Rejected, Skipped, decode
 from coordinator.observe.typed import typed
 from coordinator.pipeline.fold import Fold, Position, where
@@ -42,9 +42,9 @@ class StoredFold(Fold):
 
     def add_record(self, record: GroupRecord, position: Position) -> None:
         """Take in a decoded record of a group."""
-        group = self._known(record.group_id)
-        known = group.stored if group is not None else None
-        emitter = EventEmitter(record.group_id, known or GroupSoFar(), position.timestamp_ms)
+        group = self._existing(record.group_id)
+        so_far = group.stored if group is not None else None
+        emitter = EventEmitter(record.group_id, so_far or GroupSoFar(), position.timestamp_ms)
         if isinstance(record, ClassicGroup):
             classic_events(emitter, record)
         else:
@@ -52,9 +52,9 @@ class StoredFold(Fold):
         for event in emitter.events:
             self._add_inferred(event, position)
         if group is None:
-            group = self._known(record.group_id)
+            group = self._existing(record.group_id)
         if group is not None:
-            group.stored = emitter.known
+            group.stored = emitter.so_far
             self._touched.add(record.group_id)
 
     def _add_inferred(self, inferred: Event, position: Position) -> None:

@@ -83,11 +83,11 @@ def _records(alteration: Alteration, current: Mapping[str, float]) -> list[Quota
     Raises:
         InvalidQuota: the entity, a key or a value is not allowed.
     """
-    known = _keys_of(alteration.names)
+    key_by_name = _keys_of(alteration.names)
     records = []
     for key, value in alteration.operations:
         if value is not None:
-            _check_value(known, key, value)
+            _check_value(key_by_name, key, value)
         if current.get(key) != value:
             records.append(QuotaRecord(alteration.names, key, None if value is None else repr(value)))
     return records
@@ -123,13 +123,13 @@ def _check_address(address: str | None) -> None:
         raise InvalidQuota(f"{address} is not a valid IP or resolvable host.") from None
 
 
-def _check_value(known: Mapping[str, QuotaKey], key: str, value: float) -> None:
-    if key not in known:
+def _check_value(key_by_name: Mapping[str, QuotaKey], key: str, value: float) -> None:
+    if key not in key_by_name:
         raise InvalidQuota(f"Invalid configuration key {key}")
     # Kafka takes NaN, with which nothing is ever above the quota.
     if value <= 0 or math.isnan(value):
         raise InvalidQuota(f"Quota {key} must be greater than 0")
-    kind = known[key]
+    kind = key_by_name[key]
     if kind.at_most is None:
         return
     if value > kind.at_most:

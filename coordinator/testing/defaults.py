@@ -38,9 +38,11 @@ def config_of(settings: Mapping[str, Any] | None, port: int, admin_port: int | N
         TestingError: a setting is the test kit's own.
     """
     given = {name: text_of(value) for name, value in (settings or {}).items()}
-    taken = next((name for name in OWN if name in given), None)
-    if taken is not None:
-        raise TestingError(f"{taken} cannot be set: a coordinator in a test has a free port and its logs in memory")
+    own_setting = next((name for name in OWN if name in given), None)
+    if own_setting is not None:
+        raise TestingError(
+            f"{own_setting} cannot be set: a coordinator in a test has a free port and its logs in memory"
+        )
     own = {LISTENERS.name: f"PLAINTEXT://{LOOPBACK}:{port}", LOG_DIRS.name: MEMORY}
     if admin_port is not None:
         own[ADMIN_LISTENER.name] = f"{LOOPBACK}:{admin_port}"

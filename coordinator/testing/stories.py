@@ -21,16 +21,16 @@ def why(history: GroupHistory, generation_id: int | None = None) -> str:
     name = plain(history.group_id)
     if generation is None:
         which = "has not rebalanced" if generation_id is None else f"has no generation {generation_id}"
-        raise TestingError(f"group {name} {which}{_known(history)}")
+        raise TestingError(f"group {name} {which}{_generations_of(history)}")
     story = story_of(history, generation)
     members = counted(len(history.members), "member")
     state = f"group {name}: {history.state}, generation {history.generation_id}, {members}"
     return "\n".join([state, f"{story.headline}.", *story.paragraphs, *(f"try: {advice}" for advice in story.advice)])
 
 
-def _known(history: GroupHistory) -> str:
-    known = [generation.generation_id for generation in history.generations]
-    return f"; it has {min(known)} to {max(known)}" if known else ""
+def _generations_of(history: GroupHistory) -> str:
+    generation_ids = [generation.generation_id for generation in history.generations]
+    return f"; it has {min(generation_ids)} to {max(generation_ids)}" if generation_ids else ""
 
 
 def check_rebalances(

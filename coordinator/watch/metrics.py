@@ -65,6 +65,6 @@ def _lags(chosen: Sequence[GroupNow], labels: dict[str, str], partitions_max: in
         left -= len(each.partitions or ())
         if left < 0:
             break
-        known = [PartitionLagValues(*at, None) for at in each.partitions or ()]
-        found.append(GroupLagValues(labels[each.group_id], known))
+        lag_values = [PartitionLagValues(*at, None) for at in each.partitions or ()]
+        found.append(GroupLagValues(labels[each.group_id], lag_values))
     return sorted(found)

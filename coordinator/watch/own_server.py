@@ -68,6 +68,8 @@ class OwnServer(Node):
 
     def _begin(self) -> None:
         loop, storage = self.loop, self.storage
+        if self._admin is not None:
+            self._admin.metrics.register(self._samples)
         storage.flusher.start(loop.now_ms())
         retention = Retention(
             storage.image,
@@ -90,7 +92,7 @@ class OwnServer(Node):
         needed = self.retained.get(log.partition, log.log_start_offset)
         return min(retained_from(log, wall_ms), max(needed, log.log_start_offset))
 
-    def _more_samples(self) -> "Iterable[tuple[Metric, Samples]]":
+    def _samples(self) -> "Iterable[tuple[Metric, Samples]]":
         from coordinator.watch.metrics import samples
 
         config = self.config

@@ -36,7 +36,7 @@ class _Chunk(msgspec.Struct):
 
 
 class PartitionWatch:
-    """Put in what is read; `emit` what is due; `take` gives the records that are to be appended together."""
+    """Put in what is read; `emit` what is due; `pop_records` gives the records that are to be appended together."""
 
     def __init__(self, partition: int, name_of: TopicNames, *, has_records: bool) -> None:
         self.partition = partition
@@ -179,7 +179,7 @@ class PartitionWatch:
 
     # ---- what is appended
 
-    def take(
+    def pop_records(
         self, records_to: int, logs: Mapping[str, LogPosition], end_offset: int, now_ms: int, *, refresh: bool = False
     ) -> list[Record]:
         """The events, and the position after them; nothing if nothing was told, unless the position is to be renewed.

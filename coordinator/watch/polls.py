@@ -69,7 +69,7 @@ class PolledNow(msgspec.Struct):
 
 
 class GroupPolls:
-    """`take` gives what polls showed since it was called last. `now` is for the metrics, in any thread."""
+    """`pop` gives what polls showed since it was called last. `now` is for the metrics, in any thread."""
 
     def __init__(
         self,
@@ -85,7 +85,7 @@ class GroupPolls:
         self._parts: deque[Polled | PollEnd] = deque()
         self._stopped = threading.Event()
         self._thread = threading.Thread(target=self._run, name="polls", daemon=True)
-        self._told: set[str] = set()
+        self._logged: set[str] = set()
         self.problem = ""
         """Why the last poll is not whole."""
         self._slices = 1
@@ -100,7 +100,7 @@ class GroupPolls:
         if self._thread.is_alive():
             self._thread.join(CLOSE_SECONDS)
 
-    def take(self) -> Iterator[tuple[str, str, PollOfGroup]]:
+    def pop(self) -> Iterator[tuple[str, str, PollOfGroup]]:
         """Group, its type, and what a poll showed of it."""
         while self._parts:
             part = self._parts.popleft()
@@ -159,7 +159,7 @@ class GroupPolls:
             self.problem = ""
             logger.info("groups are polled again")
         for right, missing_of in end.missing.items():
-            if right not in self._told:
-                self._told.add(right)
+            if right not in self._logged:
+                self._logged.add(right)
                 logger.warning("polls lack a right; the rest goes on", right=right, of=missing_of)
         self.now = PolledNow(end.time_ms, found, self.now.requests, self._clock() - begun, end.left_out)

@@ -125,7 +125,7 @@ class Session:
         self.counted = Counted()
         self.problem = ""
         """Why nothing is watched now."""
-        self._told = ""
+        self._already_logged = ""
         self._has_reported_right = False
 
     def run(self, target: Target, ready: Callable[[], None]) -> None:
@@ -144,9 +144,9 @@ class Session:
                 batches = self.watcher.counted.batches if self.watcher is not None else 0
                 attempt = 0 if batches else attempt + 1
                 self.watcher, self.problem = None, problem
-                if self.problem != self._told:
+                if self.problem != self._already_logged:
                     logger.warning("cannot watch; it is tried again", problem=self.problem)
-                    self._told = self.problem
+                    self._already_logged = self.problem
                 self.stopped.wait(PAUSE_SECONDS[min(attempt, len(PAUSE_SECONDS) - 1)])
 
     def _watch(self, target: Target, ready: Callable[[], None]) -> None:
@@ -173,9 +173,9 @@ class Session:
                 watcher.counted = self.counted
                 watcher.restore(found)
                 self.watcher, self.polls, self.problem = watcher, polls, ""
-                if self._told:
+                if self._already_logged:
                     logger.info("watches again")
-                    self._told = ""
+                    self._already_logged = ""
                 ready()
                 watcher.run(self.stopped)
         finally:
@@ -227,7 +227,7 @@ class Logs:
         clock: Callable[[], float] = monotonic,
     ) -> None:
         self._clock = clock
-        self._options, self._wanted = options, matching
+        self._options, self._matching = options, matching
         self._starts = _first_positions(found)
         self._followers: dict[str, LogFollower] = {}
 
@@ -240,13 +240,13 @@ class Logs:
                     yield self._follower(make, path)
 
     def _follower(self, make: type[LogFollower], path: Path) -> LogFollower:
-        matching = self._wanted
+        matching = self._matching
         found = self._followers[str(path)] = make(
             path,
             self._starts.get(str(path)),
             log_format=self._options.log_format,
             zone=self._options.zone,
-            is_wanted=(lambda _: True) if matching is None else matching.__contains__,
+            is_requested=(lambda _: True) if matching is None else matching.__contains__,
             clock=self._clock,
         )
         return found

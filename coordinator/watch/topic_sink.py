@@ -146,7 +146,7 @@ class TopicSink:
                 answer = self._connection(address).send_latest(request, PRODUCE_VERSION_MAX)
                 for partition_response in answer.responses[0].partition_responses:
                     problem = (
-                        self._take(
+                        self._appended(
                             partition_response.index,
                             partition_response.error_code,
                             partition_response.base_offset,
@@ -161,7 +161,7 @@ class TopicSink:
             return str(lost)
         return problem
 
-    def _take(
+    def _appended(
         self, partition: int, error: int, base_offset: int, left: dict[int, bytes], counts: Mapping[int, int]
     ) -> str | None:
         if error in RETRIED:

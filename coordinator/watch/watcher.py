@@ -69,7 +69,7 @@ class Records(Protocol):
 class Polls(Protocol):
     """What polls show of groups, see `GroupPolls`."""
 
-    def take(self) -> Iterable[tuple[str, str, PollOfGroup]]: ...
+    def pop(self) -> Iterable[tuple[str, str, PollOfGroup]]: ...
 
 
 class Counted(msgspec.Struct):
@@ -226,7 +226,7 @@ class Watcher:
 
     def _read_polls(self, polls: Polls) -> None:
         """Of groups whose records are read these tell more."""
-        for group_id, group_type, poll in polls.take():
+        for group_id, group_type, poll in polls.pop():
             if self._records is None or group_type not in OF_RECORDS:
                 self._partition_of(group_id).put_poll(group_id, poll, self._clock())
                 self.counted.polls += 1
@@ -287,7 +287,7 @@ class Watcher:
         for partition in self.partitions:
             number = partition.partition
             end = self._sink.end_offset(number)
-            found = partition.take(self._positions.get(number, -1), logs, end, at_ms, refresh=refresh)
+            found = partition.pop_records(self._positions.get(number, -1), logs, end, at_ms, refresh=refresh)
             if found:
                 batches[number] = found
         if batches:

@@ -62,13 +62,18 @@ class Scrape:
         return {sample.labels[label] for sample in self.samples if sample.name == name}
 
 
-def with_node(folder: Path, questions: Callable[[Node], Any], settings: Mapping[str, str] | None = None) -> Any:
-    """Run a node with an admin port in this process, and ask it in a thread; returns what `questions` does."""
+def with_node(
+    folder: Path, questions: Callable[[Node], Any], settings: Mapping[str, str] | None = None, **parts: Any
+) -> Any:
+    """Run a node with an admin port in this process, and ask it in a thread; returns what `questions` does.
+
+    `parts` are which of the parts the node has that it can do without.
+    """
 
     async def play() -> Any:
         texts = {"log.dirs": str(folder), "listeners": "PLAINTEXT://127.0.0.1:0", "admin.listener": "127.0.0.1:0"}
         texts |= {"offsets.topic.num.partitions": "4", "group.initial.rebalance.delay.ms": "0"}
-        node = Node(Config(texts | dict(settings or {})))
+        node = Node(Config(texts | dict(settings or {})), **parts)
         await node.start()
         try:
             return await asyncio.get_running_loop().run_in_executor(None, questions, node)

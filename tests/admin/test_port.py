@@ -54,12 +54,12 @@ def test_the_port_is_told_in_the_ready_file_and_in_the_log(tmp_path):
 
 def test_the_first_connections_wait_for_what_serves_them(tmp_path):
     def questions(node):
-        assert node._admin._server is None
+        assert node._admin._port._server is None
         waiting = [connect(node.admin) for _ in range(3)]
         for each in waiting:
             each.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
         assert [each.recv(15) for each in waiting] == [b"HTTP/1.1 200 OK"] * 3
-        assert node._admin._server is not None
+        assert node._admin._port._server is not None
 
     with_node(tmp_path, questions)
 

@@ -123,7 +123,7 @@ def scans() -> None:
                 placed(batches[offset // per_batch % len(batches)], offset) for offset in range(0, count, per_batch)
             )
             one = rate(GroupRecordScan(WANTED.encode()), data)
-            every = rate(GroupRecordScan(wanted=frozenset(), table=GroupTable(100_000)), data)
+            every = rate(GroupRecordScan(group_ids=frozenset(), table=GroupTable(100_000)), data)
             parsed = rate_of(parsed_records, data)
             # For the others it needs packages that are not there.
             peer = f"{rate_of(kafka_python_records, data):.3f}" if compression in ("none", "gzip") else "-"
@@ -143,10 +143,10 @@ def rate_of(records: Callable[[bytes], Iterator[bytes | None]], data: bytes) -> 
     """Of looking at the key of each record of the first PEER_BYTES."""
     part = data[: end_of_whole_batches(data[:PEER_BYTES])]
     began, count, found = time.process_time(), 0, 0
-    wanted = len(WANTED).to_bytes(2, "big") + WANTED.encode()
+    group_ids = len(WANTED).to_bytes(2, "big") + WANTED.encode()
     for key in records(part):
         count += 1
-        found += key is not None and key.startswith(wanted, 2)
+        found += key is not None and key.startswith(group_ids, 2)
     return count / (time.process_time() - began) / 1e6
 
 
@@ -343,8 +343,8 @@ def followed() -> None:
 
 def follow(bootstrap: str) -> None:
     before = peak_mib()
-    wanted = {group(each) for each in range(FOLLOWED_GROUPS)}
-    with OffsetsFollower(bootstrap, groups=wanted, table=GroupTable(100_000)) as following:
+    group_ids = {group(each) for each in range(FOLLOWED_GROUPS)}
+    with OffsetsFollower(bootstrap, groups=group_ids, table=GroupTable(100_000)) as following:
         parts = following.follow(following.ends())
         began, cpu = time.perf_counter(), time.process_time()
         committed = records = rounds = 0

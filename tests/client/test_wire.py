@@ -96,7 +96,7 @@ def test_a_response_to_another_request():
     with (
         answering(b"\0\0\0\x04\0\0\0\7") as bootstrap,
         WireConnection(bootstrap, "test") as client,
-        pytest.raises(ClientError, match="sent correlation id 7 instead of 1"),
+        pytest.raises(ClientError, match="correlation_id at byte 0: 7 instead of 1"),
     ):
         client.request(ApiVersionsRequest(), 0)
 

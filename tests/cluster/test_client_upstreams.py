@@ -8,7 +8,7 @@ from coordinator.cluster.client_upstreams import ClientUpstreams
 from coordinator.cluster.relay import upstreams as upstreams_module
 from coordinator.cluster.relay.directory import Address
 from coordinator.cluster.relay.upstream_connection import REQUESTS_MAX, UpstreamConnection
-from coordinator.cluster.relay.upstreams import Upstreams, UpstreamUnreachable
+from coordinator.cluster.relay.upstreams import Upstreams
 from tests.cluster.relay.scripted import BROKER_ID, LOOPS, FixedDirectory, Scene, play, request, response
 from tests.differential.kafka import free_port
 
@@ -66,10 +66,10 @@ def test_a_broker_that_cannot_be_reached_is_avoided_for_a_while(monkeypatch):
         upstreams = Upstreams(directory)
         assert {upstreams.some_broker([1, 2, 3]) for _ in range(3)} == {1, 2, 3}
         assert upstreams.some_broker([]) is None
-        try:
-            await upstreams.connect(1, asyncio.Protocol())
-        except UpstreamUnreachable:
-            assert {upstreams.some_broker([1, 2, 3]) for _ in range(6)} == {2, 3}
+        failures: list[int] = []
+        await upstreams.start(1, asyncio.Protocol(), lambda: failures.append(1))
+        assert failures
+        assert {upstreams.some_broker([1, 2, 3]) for _ in range(6)} == {2, 3}
         assert upstreams.some_broker([1]) == 1, "there is no other one"
         monkeypatch.setattr(upstreams_module, "AVOIDED_SECONDS", 0)
         assert {upstreams.some_broker([1, 2, 3]) for _ in range(3)} == {1, 2, 3}

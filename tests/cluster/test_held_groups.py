@@ -12,11 +12,13 @@ from _wire.messages.describe_groups import DescribedGroupMember
 from coordinator.audit.schema import MEMBERS_NAMED_MAX, GroupHeldByCluster
 from coordinator.cluster import held_groups
 from coordinator.cluster.brokers.errors import BrokerError
+from coordinator.cluster.brokers.tasks import completed
 from coordinator.cluster.held_groups import DESCRIBED_MAX, IN_USE, LOOKED_AT_MAX, NAMED_CHARACTERS_MAX, HeldGroups
 from coordinator.cluster.log.notes import Notes, Owner
 from coordinator.cluster.sentinels.described import DescribedGroup
 from coordinator.core.stored import StoredRecord
 from coordinator.runtime.interfaces import StoreError
+from coordinator.runtime.slices import Steps
 
 NODES_GROUP = "the-nodes"
 
@@ -80,9 +82,9 @@ class World:
             raise BrokerError("no broker answers")
         return [group_id for group_id in self.at_cluster if self.at_cluster[group_id] != DescribedGroup("Empty", [])]
 
-    async def _describe(self, group_id: str) -> DescribedGroup | ErrorCode:
+    def _describe(self, group_id: str) -> Steps[DescribedGroup | ErrorCode]:
         self.described.append(group_id)
-        await asyncio.sleep(0)
+        yield
         return self.at_cluster.get(group_id, DescribedGroup("Dead", []))
 
     def _leave_note(self, group_id: str, record: StoredRecord, completed: Callable[[StoreError | None], None]) -> None:
@@ -105,7 +107,7 @@ class World:
 
     def check(self, times: int = 1) -> None:
         for _ in range(times):
-            asyncio.run(self.node.check())
+            asyncio.run(completed(self.node.check()))
 
     def pop_events(self) -> list[GroupHeldByCluster]:
         events = [step for kind, step in self.steps if kind == "event"]
@@ -192,7 +194,7 @@ def test_a_group_is_not_looked_at_while_its_note_is_being_stored(world: World) -
     world.log_waits = True
 
     async def come_again() -> None:
-        checking = asyncio.ensure_future(world.node.check())
+        checking = asyncio.ensure_future(completed(world.node.check()))
         await settled()
         world.join("web", member("a"))
         world.node.asked_for("web")

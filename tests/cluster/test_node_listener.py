@@ -29,7 +29,7 @@ def test_a_listener_may_have_tls_and_a_name_of_its_own(protocol: str, tmp_path: 
         "advertised.listeners": "CLIENTS://node.example:9094",
     }
     node = make(settings)
-    assert node.bootstrap == "node.example:9094"
+    assert node.address.address == "node.example:9094"
     assert without_login(node._listener).security_protocol is SecurityProtocol.SSL, "logins are passed on"
 
 

@@ -13,9 +13,11 @@ from click.testing import CliRunner
 from _wire.messages.alter_group_owners import AlterGroupOwnersRequest, AlterGroupOwnersResponse, GroupOwnerResult
 from coordinator.cli import main
 from coordinator.client import group_owners
+from coordinator.cluster.brokers.tasks import completed
 from coordinator.cluster.log.store import ClusterStore
 from coordinator.cluster.ownership_changes import OwnershipChanges
 from coordinator.runtime.interfaces import StoreError
+from coordinator.runtime.slices import Steps
 
 PARTITIONS = 4
 GROUP = "web-1"
@@ -54,7 +56,8 @@ class Node:
         ownership.is_owned.return_value = False
         sentinels = MagicMock()
 
-        async def described(group_id: str) -> Any:
+        def described(group_id: str) -> Steps[Any]:
+            yield
             return SimpleNamespace(members=[], unnamed_members=0, state="Empty")
 
         async def listed() -> list[str]:
@@ -72,7 +75,7 @@ class Node:
                 if request.validate_only
                 else self.changes.change("somebody", change.name, change.is_adopted)
             )
-            results.append(asyncio.run(asked))
+            results.append(asyncio.run(completed(asked)))
         return AlterGroupOwnersResponse(results=results)
 
 

@@ -23,8 +23,8 @@ from coordinator.client.audit_topic import AuditTopic
 from coordinator.client.bootstrap import Bootstrap
 from coordinator.client.wire import ConnectionClosed, WireConnection
 from coordinator.cluster.nodes.messages import PROTOCOL, PROTOCOL_TYPE, Claim, NodeAddress
+from coordinator.cluster.nodes.peers import OWNED_KEY_TYPE
 from coordinator.cluster.nodes.seals import Seals
-from coordinator.cluster.peers import OWNED_KEY_TYPE
 from tests.cluster import secured
 from tests.cluster.secured import (
     ADOPTED,

@@ -1,5 +1,6 @@
 """Share groups in swapped folders: the other server knows their members and the states of their partitions."""
 
+from functools import partial
 from typing import Any, Final
 
 from _wire.messages import read_share_group_state as reading
@@ -25,7 +26,7 @@ def fill_share_group(bootstrap: str) -> Any:
         topic_id = client.create_topic(TOPIC, PARTITIONS)
         wait_for(lambda: _has_all(client), SECONDS, "the partitions of the share group")
         for partition in range(PARTITIONS):
-            wait_for(lambda each=partition: _read(client, topic_id, each, 0).error_code == 0, SECONDS, "a state")
+            wait_for(partial(_can_read, client, topic_id, partition), SECONDS, "a state")
             for number in range(WRITES):
                 error = _write(client, topic_id, partition, 3 * number, start_offset=number)
                 assert error == 0, error
@@ -37,7 +38,7 @@ def differences_of_share_group(bootstrap: str, before: Any) -> list[str]:
     topic_id, told = before
     with WireClient(bootstrap) as client:
         wait_for(lambda: _described(client).error_code == 0, SECONDS, "the share group is loaded")
-        wait_for(lambda: _read(client, topic_id, 0, -1).error_code == 0, SECONDS, "its states are loaded")
+        wait_for(partial(_can_read, client, topic_id, 0), SECONDS, "its states are loaded")
         after = _told(client, topic_id)
         problems = [] if after == told else [f"share group: {told} became {after}"]
         epoch = _described(client).members[0].member_epoch
@@ -74,6 +75,10 @@ def _read(client: WireClient, topic_id: bytes, partition: int, leader_epoch: int
     topics = [reading.StateTopic(topic_id=topic_id, partitions=[asked])]
     (result,) = client.request(reading.ReadShareGroupStateRequest(group_id=GROUP, topics=topics), 0).results
     return result.partitions[0]
+
+
+def _can_read(client: WireClient, topic_id: bytes, partition: int) -> bool:
+    return bool(_read(client, topic_id, partition, -1).error_code == 0)
 
 
 def _write(client: WireClient, topic_id: bytes, partition: int, first_offset: int, start_offset: int) -> int:

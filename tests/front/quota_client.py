@@ -13,7 +13,7 @@ from _wire.messages.alter_client_quotas import (
 from _wire.messages.api_versions import ApiVersionsRequest
 from _wire.messages.describe_client_quotas import DescribeClientQuotasComponent, DescribeClientQuotasRequest
 from coordinator.client.bootstrap import Server
-from coordinator.client.wire import Sent
+from coordinator.client.requests import Sent
 from tests.wire_client import WireClient
 
 Names = dict[str, str | None]

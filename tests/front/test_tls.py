@@ -11,7 +11,7 @@ import pytest
 from _wire.messages.api_versions import ApiVersionsRequest
 from _wire.messages.metadata import MetadataRequest
 from _wire.records import build_batch
-from coordinator.client.wire import Sent
+from coordinator.client.requests import Sent
 from tests.certificates import Authority, authority
 from tests.front.tls_node import TlsNode, play
 from tests.wire_client import ConnectionClosed, WireClient, fetch_request

@@ -315,7 +315,7 @@ def test_the_next_heartbeat_after_a_connection_closed_is_for_the_core(table):
     table.set_group("g", 3, True)
     table.await_clients({("g", "m"): None, ("g", "unknown"): None})
     assert not table.answer_heartbeat("g", "m", None, 3, 1_000)
-    table.renew("g", "m", 10_000, 1_000, tells_client=False)
+    table.renew("g", "m", 10_000, 1_000, shows_client=False)
     assert not table.answer_heartbeat("g", "m", None, 3, 2_000), "a commit does not tell by which connection it comes"
     table.renew("g", "m", 10_000, 2_000)
     assert table.answer_heartbeat("g", "m", None, 3, 3_000)

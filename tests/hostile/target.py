@@ -13,7 +13,7 @@ from typing import Final, Self
 
 from _wire.primitives import Message
 from coordinator.client.bootstrap import Server
-from coordinator.client.wire import Sent
+from coordinator.client.requests import Sent
 from tests.certificates import tls_settings
 from tests.differential.kafka import free_port
 from tests.differential.logins.servers import make_keys, write_key_set

@@ -13,7 +13,7 @@ NEVER = float("-inf")
 
 def choose(top: TopGroups, ranks: dict[str, float], now_ms: int) -> list[str]:
     """With groups of one member."""
-    existing = {each for each in top.known if each in ranks}
+    existing = {each for each in top.listed if each in ranks}
     return top.choose(existing, [Candidate(rank, 1, group_id) for group_id, rank in ranks.items()], now_ms)
 
 

@@ -169,7 +169,7 @@ MUTANTS: Final = (
     Mutant(
         "denials are not reported",
         "_AuthorizedRoute._denied_names",
-        "self._step.denials.denied(call, requirement.operation, requirement.resource_type, known)",
+        "self._step.denials.denied(call, requirement.operation, requirement.resource_type, resource_name)",
         "",
     ),
     Mutant(

@@ -260,7 +260,7 @@ MUTANTS: Final = (
     Mutant(
         "the audit forgets the principal of a member that is written again",
         "member_text",
-        "known.text is None or (details is not known.text_details and details != known.text_details)",
-        "known.text is None",
+        "audited.text is None or (details is not audited.text_details and details != audited.text_details)",
+        "audited.text is None",
     ),
 )

@@ -57,8 +57,7 @@ MUTANTS: Final = (
     Mutant(
         "a static member whose restart took too long is gone for good",
         "_for_removal",
-        "if back is not None and takes_place and _has_room(back, context)"
-        " and not _was_refused(removal, back, context):",
+        "if back is not None and is_said and _has_room(back, context) and not _was_refused(removal, back, context):",
         "if False:",
     ),
     Mutant(
@@ -83,8 +82,8 @@ MUTANTS: Final = (
     Mutant(
         "a member of the new protocol takes the place of a dead one",
         "_for_removal",
-        "takes_place = not removal.gives_no_reason or removal.left_ms is not None",
-        "takes_place = True",
+        "is_said = not removal.gives_no_reason or removal.left_ms is not None",
+        "is_said = True",
     ),
     Mutant(
         "static membership helps in a full group",
@@ -203,7 +202,7 @@ MUTANTS: Final = (
     Mutant(
         "a member that claims nothing kept what it is assigned again",
         "_apply_claims",
-        "owners.gave_up(event.member.member_id, known.joined_ms or 0, is_unsure=True)",
+        "owners.gave_up(event.member.member_id, tracked.joined_ms or 0, is_unsure=True)",
         "pass",
     ),
     Mutant(

@@ -95,7 +95,7 @@ LOG_MUTANTS: Final = (
     Mutant(
         "a takeover writes no fence to the audit",
         "ClusterStore._take_over",
-        "yield from self._audit.begin(identity, self._audit_record(self._taken(identity, at_ms)), at_ms)",
+        "yield from self._audit.begin(identity, self._audit_record(self._leadership(identity, at_ms)), at_ms)",
         "self._audit._writer = type(self._audit._writer)(identity)",
     ),
     Mutant(
@@ -125,7 +125,7 @@ LOG_MUTANTS: Final = (
     Mutant(
         "producers of other ids are not fenced in the audit",
         "ClusterStore._fence",
-        "yield from self._audit.fence(identity, self._audit_record(self._taken(self._identity, at_ms)), at_ms)",
+        "yield from self._audit.fence(identity, self._audit_record(self._leadership(self._identity, at_ms)), at_ms)",
         "pass",
     ),
     Mutant(
@@ -158,7 +158,7 @@ LOG_MUTANTS: Final = (
 SENTINEL_MUTANTS: Final = (
     Mutant(
         "a join is answered before the sentinel is there",
-        "JoiningHandlers._owned",
+        "JoiningHandlers._own",
         "yield from awaited(partial(self._ownership.own, group_id))",
         'Sentinel(group_id, "", 0, 0, 0)',
     ),
@@ -191,9 +191,9 @@ SENTINEL_MUTANTS: Final = (
     ),
     Mutant(
         "sentinels that could not join are not tried again",
-        "GroupOwnership._keep_open",
-        "await asyncio.sleep(SENTINELS_CHECKED_SECONDS)",
-        "return",
+        "GroupOwnership.loaded",
+        "self._tasks.every(SENTINELS_CHECKED_SECONDS, open_missing, starts_now=True)",
+        "self._tasks.start(open_missing())",
     ),
     Mutant(
         "a client of which nothing can be found out is denied",
@@ -212,9 +212,9 @@ CONSUMER_GROUP_MUTANTS: Final = (
     ),
     Mutant(
         "a heartbeat is decided by topics that are not known",
-        "JoiningHandlers._heartbeat_when_known",
-        "if not (yield from self._topics.know(needed)):",
-        "if False:",
+        "JoiningHandlers._prepare",
+        "are_known = yield from self._topics.know(needed)",
+        "are_known = True",
     ),
     Mutant(
         "a classic group is converted before the topics of its members are known",
@@ -225,7 +225,7 @@ CONSUMER_GROUP_MUTANTS: Final = (
     Mutant(
         "a heartbeat for a group of the cluster is decided by the core",
         "JoiningHandlers.consumer_heartbeat",
-        "if not joins and not is_owned and self._groups.shard_of(group_id).is_active:",
+        "if not joins and not self._ownership.is_owned(group_id) and self._groups.shard_of(group_id).is_active:",
         "if False:",
     ),
     Mutant(
@@ -237,7 +237,7 @@ CONSUMER_GROUP_MUTANTS: Final = (
     Mutant(
         "heartbeats go on to be answered from memory when a topic is gone",
         "ClusterTopics._learn",
-        "if was_told:",
+        "if was_answered:",
         "if False:",
     ),
     Mutant(
@@ -282,8 +282,8 @@ RIGHTS_MUTANTS: Final = (
     Mutant(
         "only what is not known of a request is asked for",
         "RightsQuestions._unknown",
-        "return [] if is_known else needed",
-        "return [each for each in needed if (question_of(*each[:2]), each[2]) not in known]",
+        "return [] if is_cached else needed",
+        "return [each for each in needed if (question_of(*each[:2]), each[2]) not in cached]",
     ),
 )
 
@@ -291,13 +291,13 @@ HELD_MUTANTS: Final = (
     Mutant(
         "members at the cluster are told at each check",
         "HeldGroups._report",
-        "if self._told.get(group_id) == reported:",
+        "if self._reported.get(group_id) == reported:",
         "if False:",
     ),
     Mutant(
         "members at the cluster are told before the next node is left a note",
         "HeldGroups._report",
-        "if noted is not None or await self._leave_note(group_id, since):",
+        "if noted is not None or (yield from self._leave_note(group_id, since)):",
         "self._ownership.leave_note(group_id, held_record(group_id, since), lambda problem: None)\nif True:",
     ),
     Mutant(
@@ -309,13 +309,13 @@ HELD_MUTANTS: Final = (
     Mutant(
         "the note goes with the event, which may not be stored yet",
         "HeldGroups._found",
-        "self._told[group_id] = None",
-        "await self._leave_note(group_id, None)",
+        "self._reported[group_id] = None",
+        "yield from self._leave_note(group_id, None)",
     ),
     Mutant(
         "a group is looked at again while its note is being stored",
         "HeldGroups._leave_note",
-        "return await stored is None",
+        "return problem is None",
         "return True",
     ),
     Mutant(
@@ -339,7 +339,7 @@ HELD_MUTANTS: Final = (
     Mutant(
         "a node that leads a partition again does not tell again of members at the cluster",
         "HeldGroups.loaded",
-        "del self._told[group_id]",
+        "del self._reported[group_id]",
         "pass",
     ),
     Mutant(

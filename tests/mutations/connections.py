@@ -137,7 +137,7 @@ ACCEPTING_MUTANTS: Final = (
     Mutant(
         "each try of a pause is logged",
         "Acceptor._pause",
-        "if reason and not self._told:",
+        "if reason and not self._is_reported:",
         "if reason:",
     ),
     Mutant(

@@ -103,7 +103,7 @@ MUTANTS: Final = (
     ),
     Mutant(
         "a later rebalance timeout is told for a revocation that was under way",
-        "KnownMember.timeout_ms",
+        "MemberSoFar.timeout_ms",
         "return self.revocation_timeout_ms if is_over else self.rebalance_timeout_ms",
         "return self.rebalance_timeout_ms",
     ),
@@ -128,7 +128,7 @@ MUTANTS: Final = (
     Mutant(
         "a group whose records are removed with its members is removed",
         "delete_or_convert",
-        "if emitter.known.members and not emitter.known.is_converting:",
+        "if emitter.so_far.members and not emitter.so_far.is_converting:",
         "if False:",
     ),
 )

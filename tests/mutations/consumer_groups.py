@@ -140,8 +140,8 @@ MUTANTS: Final = (
     Mutant(
         "who leaves takes the hash of the last epoch along",
         "leaving.remove",
-        "group.subscribed_hash if is_known else after.hash_of_topics(context.topics)",
-        "group.metadata_hash if is_known else after.hash_of_topics(context.topics)",
+        "group.subscribed_hash if is_checked else after.hash_of_topics(context.topics)",
+        "group.metadata_hash if is_checked else after.hash_of_topics(context.topics)",
     ),
     Mutant(
         "whether all subscribe to the same is not kept when a regular expression is forgotten",

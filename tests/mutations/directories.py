@@ -68,7 +68,7 @@ MUTANTS: Final = (
     Mutant(
         "a copy counts although the directory of the log is offline",
         "_Search._classify_copy",
-        "if source not in self._ids and self._assigned.is_known(source):",
+        "if source not in self._ids and self._assigned.exists(source):",
         "if False:",
     ),
     Mutant(

@@ -137,8 +137,8 @@ SYNC_MUTANTS: Final = (
     Mutant(
         "SyncGroup for another protocol is accepted",
         "_check_sync",
-        "named is not None and known is not None and named != known",
-        "named is not None and known is None and named != known",
+        "named is not None and existing is not None and named != existing",
+        "named is not None and existing is None and named != existing",
     ),
     Mutant(
         "SyncGroup in PreparingRebalance is accepted",

@@ -154,7 +154,7 @@ STATIC_MEMBER_MUTANTS: Final = (
     ),
     Mutant(
         "a rejoining leader gets its new id as leader before version 9",
-        "_take_over",
+        "_replaced_response",
         'leader=new.member_id if skips else group.leader or "",',
         'leader=new.member_id if leads else group.leader or "",',
     ),

@@ -92,7 +92,7 @@ MUTANTS: Final = (
     Mutant(
         "topics are known for ever",
         "SteadyCommits.topic_of",
-        "if self.topics_known_at != self.sessions.changes:",
+        "if self.topics_cached_at != self.sessions.changes:",
         "if False:",
     ),
     Mutant(

@@ -27,7 +27,7 @@ def test_what_is_written_is_read_again(recording: Recording, group: str, source:
         record = audit_record(0, 0, group.encode(), value)
         assert record.observed is not None
         assert record.event == record.observed.event
-        again.take(record.observed)
+        again.add(record.observed)
     again.reasons_are_seen = history.reasons_are_seen
     assert _stories(again) == _stories(history)
 

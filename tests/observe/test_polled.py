@@ -22,7 +22,7 @@ from coordinator.observe.logs.statements import OfGroup
 from coordinator.observe.places import Place, Source
 from coordinator.observe.poll import DESCRIBED_BY, LIST_GROUPS, PresentGroup
 from coordinator.observe.records.stored import ClassicGroup, ClassicMember
-from coordinator.observe.words import how_known
+from coordinator.observe.words import sources_of
 
 T0: Final = 1_700_000_000_000
 EVERY_MS: Final = 30_000
@@ -84,7 +84,7 @@ class Polls:
 
 def stories(history: ObservedHistory) -> list[str]:
     return [
-        f"{story_of(history, generation, at).headline}. {how_known(history, claims_of(history, generation).cause, at)}"
+        f"{story_of(history, generation, at).headline}. {sources_of(history, claims_of(history, generation).cause, at)}"
         for generation in history.generations
     ]
 

@@ -6,10 +6,10 @@ from pathlib import Path
 from coordinator.audit.schema import REJECTION_APART_MS, TAGS
 from coordinator.explain.findings import findings
 from coordinator.explain.words import utc_clock
+from coordinator.observe.group_so_far import MemberSoFar
 from coordinator.observe.group_stream import GroupStream, LoggedClient
 from coordinator.observe.history import ObservedHistory
 from coordinator.observe.kept_group import decode_group, encode_group
-from coordinator.observe.known import KnownMember
 from coordinator.observe.logs.client_statements import JoinFailed, Library
 from coordinator.observe.places import Place, Source
 from coordinator.observe.refusals import Refusal, Refusals
@@ -91,7 +91,7 @@ def test_what_is_part_of_a_rebalance_is_no_refusal():
 
 def test_while_it_goes_on_it_is_told_again():
     counted = Refusals()
-    refusal = Refusal("JoinGroup", "GROUP_MAX_SIZE_REACHED", KnownMember("", "pod-9", ""))
+    refusal = Refusal("JoinGroup", "GROUP_MAX_SIZE_REACHED", MemberSoFar("", "pod-9", ""))
     found = [counted.count(refusal, T0 + each * (REJECTION_APART_MS // 2)) for each in range(5)]
     assert found == [1, None, 3, None, 5]
 
@@ -99,5 +99,5 @@ def test_while_it_goes_on_it_is_told_again():
 def test_clients_without_end_are_not_remembered_without_end():
     counted = Refusals()
     for number in range(1_000):
-        counted.count(Refusal("JoinGroup", "GROUP_MAX_SIZE_REACHED", KnownMember("", f"pod-{number}", "")), T0)
+        counted.count(Refusal("JoinGroup", "GROUP_MAX_SIZE_REACHED", MemberSoFar("", f"pod-{number}", "")), T0)
     assert len(counted.counts) <= 100

@@ -109,7 +109,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as name, RunningKafka(Path(name), KAFKA_SETTINGS, {}) as kafka:
         said = play(Path(name), kafka.bootstrap)
         records = read_topic(kafka.bootstrap, int(KAFKA_SETTINGS["offsets.topic.num.partitions"]))
-        known = TopicNames(kafka.bootstrap).known()
+        known = TopicNames(kafka.bootstrap).read()
         topic_ids = {topic_id: name for topic_id, name in known.items() if name in TOPICS}
     document = {
         "records": [[*record[:3], _text(record.key), _text(record.value)] for record in records],

@@ -86,7 +86,7 @@ def test_such_tables_have_no_story_and_say_so(tmp_path: Path):
 
 
 def test_names_of_topics_are_asked_of_the_cluster(server: Any, audit_topic: AuditTopic):
-    known = TopicNames(server.bootstrap).known()
+    known = TopicNames(server.bootstrap).read()
     (topic_id,) = [each for each, name in known.items() if name == audit_topic.name]
     names = TopicNames(f"127.0.0.1:1,{server.bootstrap}")
     assert names(topic_id) == audit_topic.name

@@ -17,7 +17,7 @@ from _wire.messages.group_metadata_record import GroupMetadataKey, GroupMetadata
 from _wire.messages.offset_commit_record import OffsetCommitKey, OffsetCommitValue
 from coordinator.observe.classic import classic_events
 from coordinator.observe.consumer import consumer_events
-from coordinator.observe.known import EventEmitter, GroupSoFar
+from coordinator.observe.group_so_far import EventEmitter, GroupSoFar
 from coordinator.observe.records.stored import (
     ClassicGroup,
     ClassicMember,
@@ -168,11 +168,11 @@ def test_subscriptions_that_are_none_of_the_consumer_protocol_damage_nothing():
 
 def events(*records: Any) -> list[dict[str, Any]]:
     """Of a consumer group (KIP-848), one record a second."""
-    known, found = GroupSoFar(), []
+    so_far, found = GroupSoFar(), []
     for place, record in enumerate(records):
-        emitter = EventEmitter("g", known, T0 + place * 1_000)
+        emitter = EventEmitter("g", so_far, T0 + place * 1_000)
         consumer_events(emitter, record, {"id-t": "t"}.__getitem__)
-        known = emitter.known
+        so_far = emitter.so_far
         found += emitter.events
     return found
 
@@ -201,7 +201,7 @@ def test_a_group_whose_records_are_removed_goes_on_with_the_other_protocol_if_it
     consumer_events(emitter, ConsumerMember("g", "a-id", ["t"], "a", "/h", digest=b"1"), {"id-t": "t"}.__getitem__)
     assert (removed[-1] == "group.removed") is not has_members
     assert kinds(emitter.events)[0] == ("group.converted" if has_members else "group.created")
-    assert emitter.known.members.keys() == {"a-id"}
+    assert emitter.so_far.members.keys() == {"a-id"}
 
 
 def test_an_epoch_that_is_raised_before_all_members_are_there_is_superseded():

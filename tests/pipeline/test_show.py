@@ -58,10 +58,10 @@ def test_no_line_is_wider_than_the_terminal_and_no_name_is_cut(filled: Path, wid
     assert any("unowned, partition ms" in line for line in orders[:3]) == (width == 250)
 
 
-def on_terminal(tables: Path, width: int, *, tell: bool = False) -> list[str]:
+def on_terminal(tables: Path, width: int, *, explains: bool = False) -> list[str]:
     output = io.StringIO()
     console = Console(file=output, force_terminal=True, width=width, no_color=True)
-    print_generations(console, read_generations(tables), tell=tell)
+    print_generations(console, read_generations(tables), explains=explains)
     return re.sub(r"\x1b\[[0-9;]*m", "", output.getvalue()).splitlines()
 
 
@@ -82,7 +82,7 @@ def test_a_terminal_leaves_out_as_few_columns_as_it_has_to(filled: Path):
 
 @pytest.mark.parametrize("width", [80, 100, 132, 250])
 def test_what_is_told_beside_the_table_is_wrapped_at_the_width_of_the_terminal(filled: Path, width: int):
-    lines = on_terminal(filled, width, tell=True)
+    lines = on_terminal(filled, width, explains=True)
     assert max(map(len, lines)) <= width
     first = lines.index(next(line for line in lines if line.startswith("generation 4 began 22:13:20 UTC because a ")))
     told = lines[first]

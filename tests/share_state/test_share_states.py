@@ -155,6 +155,17 @@ def test_nothing_is_deleted_before_it_is_on_stable_storage(world: World):
     assert log.recovery_point == 0
 
 
+def test_a_deleted_state_does_not_hold_back_the_others(world: World):
+    world.initialize(*range(PARTITIONS))
+    gone, kept = [each for each in range(PARTITIONS) if world.log_of(each) is world.log_of(0)][:2]
+    world.delete(gone)
+    tombstone = world.log_of(gone).log_end_offset - 1
+    for offset in range(4):
+        world.write(kept, (offset, offset, 2, 1), start_offset=0)
+    world.advance(FIVE_MINUTES_MS + 2_000)
+    assert world.log_of(kept).log_start_offset > tombstone
+
+
 def test_a_cold_partition_does_not_hold_back_the_others(world: World):
     keys = [partition for partition in range(PARTITIONS) if world.initialize(partition)]
     same = [partition for partition in keys if world.log_of(partition) is world.log_of(0)]

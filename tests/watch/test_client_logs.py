@@ -129,7 +129,7 @@ def test_lines_of_groups_that_are_not_wanted_are_left_out(tmp_path: Path):
     path = tmp_path / "client.log"
     path.write_text(client_log())
     now = [0.0]
-    follower = ClientLogFollower(path, is_wanted=lambda group: group == "other", clock=lambda: now[0])
+    follower = ClientLogFollower(path, is_requested=lambda group: group == "other", clock=lambda: now[0])
     found = []
     for each in range(8):
         now[0] = each / 2

@@ -243,7 +243,7 @@ def test_what_is_watched_tells_the_causes_that_reading_afterwards_tells(case: tu
             if key is not None:
                 event = decode_observed(value)
                 assert event is not None
-                history.take(event)
+                history.add(event)
     afterwards = observed(recording, group, BOTH)
     assert told(history) == told(afterwards)
     for generation in history.generations:

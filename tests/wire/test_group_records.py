@@ -227,7 +227,7 @@ def test_messages_of_old_formats(magic: int, compression: int):
 
 def test_the_groups_that_are_wanted_and_the_commits_of_all():
     table = GroupTable(10)
-    scan = GroupRecordScan(wanted={b"a", b"c"}, table=table)
+    scan = GroupRecordScan(group_ids={b"a", b"c"}, table=table)
     data = batch(commit("a"), commit("b"), generation("b", 1), generation("c", 2), commit("b"))
     assert offsets(scan.scan(data)[0]) == [3]
     assert list(table) == [(b"a", 1, NOW_MS), (b"b", 2, NOW_MS)]
@@ -238,7 +238,7 @@ def test_the_groups_that_are_wanted_and_the_commits_of_all():
 
 def test_one_group_or_several():
     with pytest.raises(ValueError, match="one group, or of several"):
-        GroupRecordScan(b"g", wanted={b"g"})
+        GroupRecordScan(b"g", group_ids={b"g"})
 
 
 def test_a_position_outside():

@@ -1,7 +1,7 @@
-"""How long to wait before something is tried again, and for how long that goes on."""
+"""What is tried again: after how long, for how long, and with whom."""
 
 import asyncio
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Iterable
 from typing import Any, Final, TypeVar
 
 from coordinator.cluster.brokers.errors import BrokerError
@@ -36,3 +36,18 @@ async def tried(ask: Callable[[], Coroutine[Any, Any, T]], failed: Callable[[Bro
         if loop.time() >= until:
             return result
         await asyncio.sleep(backoff.next_seconds())
+
+
+async def first_of(attempts: Iterable[Callable[[], Coroutine[Any, Any, T]]]) -> T:
+    """The result of the first one that does not raise BrokerError.
+
+    Raises:
+        BrokerError: all do; it is that of the last one.
+    """
+    problem = BrokerError("no broker is known")
+    for attempt in attempts:
+        try:
+            return await attempt()
+        except BrokerError as failure:
+            problem = failure
+    raise problem

@@ -1,7 +1,7 @@
 """The brokers of a cluster: who they are, a connection to each, who leads which partition, who coordinates what."""
 
-import asyncio
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Coroutine, Iterable, Sequence
+from functools import partial
 from typing import Any, Final, TypeAlias
 
 import msgspec
@@ -11,8 +11,10 @@ from _wire.messages.find_coordinator import FindCoordinatorRequest
 from _wire.messages.list_groups import ListGroupsRequest
 from _wire.messages.metadata import MetadataRequest, MetadataRequestTopic, MetadataResponse
 from coordinator.client.bootstrap import Bootstrap
+from coordinator.cluster.brokers.backoff import first_of
 from coordinator.cluster.brokers.connecting import connect
 from coordinator.cluster.brokers.connection import BrokerConnection
+from coordinator.cluster.brokers.connections import Connections
 from coordinator.cluster.brokers.errors import BrokerError
 
 METADATA_VERSION_MAX: Final = 11
@@ -56,11 +58,11 @@ class Brokers:
     ) -> None:
         """`before_responses` is called whenever responses come, before they are handled."""
         self._bootstrap = bootstrap
-        self._client_id = client_id
-        self._timeout_seconds = timeout_seconds
-        self._before_responses = before_responses
-        self._connections: dict[ConnectionKey, BrokerConnection] = {}
-        self._connecting: dict[ConnectionKey, asyncio.Task[BrokerConnection]] = {}
+
+        def connecting(address: str) -> Coroutine[Any, Any, BrokerConnection]:
+            return connect(bootstrap.at(address), client_id, timeout_seconds, before_responses)
+
+        self._connections: Connections[ConnectionKey] = Connections(connecting)
         self.by_id: dict[int, Broker] = {}
         self.controller_id = -1
         self.cluster_id: str | None = None
@@ -72,10 +74,7 @@ class Brokers:
         self._on_brokers.append(listener)
 
     def close(self) -> None:
-        for task in self._connecting.values():
-            task.cancel()
-        for connection in self._connections.values():
-            connection.close()
+        self._connections.close()
 
     # ---- connections
 
@@ -88,7 +87,7 @@ class Brokers:
         broker = self.by_id.get(broker_id)
         if broker is None:
             raise BrokerError(f"the cluster has no broker {broker_id}")
-        return await self._connected((broker_id, purpose), broker.address)
+        return await self._connections.get((broker_id, purpose), broker.address)
 
     async def any_connection(self) -> BrokerConnection:
         """A connection to some broker that can be reached, and on which nothing takes long.
@@ -96,44 +95,12 @@ class Brokers:
         Raises:
             BrokerError: none can; the message is about the last one that was tried.
         """
-        for key, connection in self._connections.items():
-            if connection.is_open and (isinstance(key, str) or key[1] == ""):
+        for key, connection in self._connections.open():
+            if isinstance(key, str) or key[1] == "":
                 return connection
-        problem = BrokerError("no broker is known")
-        for broker in [*self.by_id.values()]:
-            try:
-                return await self.connection(broker.broker_id)
-            except BrokerError as failure:
-                problem = failure
-        for server in self._bootstrap.servers():
-            try:
-                return await self._connected(server.address, server.address)
-            except BrokerError as failure:
-                problem = failure
-        raise problem
-
-    async def _connected(self, key: ConnectionKey, address: str) -> BrokerConnection:
-        existing = self._connections.get(key)
-        if existing is not None and existing.is_open and existing.broker == address:
-            return existing
-        task = self._connecting.get(key)
-        if task is None:
-            task = self._connecting[key] = asyncio.create_task(self._connect(key, address))
-        # Several may wait for it: one that is cancelled does not cancel it for the others.
-        return await asyncio.shield(task)
-
-    async def _connect(self, key: ConnectionKey, address: str) -> BrokerConnection:
-        try:
-            connection = await connect(
-                self._bootstrap.at(address), self._client_id, self._timeout_seconds, self._before_responses
-            )
-        finally:
-            del self._connecting[key]
-        old = self._connections.get(key)
-        if old is not None:
-            old.close()
-        self._connections[key] = connection
-        return connection
+        of_brokers = [partial(self.connection, broker_id) for broker_id in self.by_id]
+        addresses = [server.address for server in self._bootstrap.servers()]
+        return await first_of(of_brokers + [partial(self._connections.get, address, address) for address in addresses])
 
     # ---- what the cluster says of itself
 
@@ -156,16 +123,13 @@ class Brokers:
         Raises:
             BrokerError: no broker answers.
         """
-        problem = BrokerError("no broker is known")
-        for broker_id in list(self.by_id):
-            try:
-                connection = await self.connection(broker_id, ALL_TOPICS)
-                request = MetadataRequest(topics=None, allow_auto_topic_creation=False)
-                version = connection.latest_version(request, METADATA_VERSION_MAX)
-                return await connection.request_in(request, version, may_be_long=True)
-            except BrokerError as failure:
-                problem = failure
-        raise problem
+        return await first_of([partial(self._list_topics, broker_id) for broker_id in self.by_id])
+
+    async def _list_topics(self, broker_id: int) -> Any:
+        connection = await self.connection(broker_id, ALL_TOPICS)
+        request = MetadataRequest(topics=None, allow_auto_topic_creation=False)
+        version = connection.latest_version(request, METADATA_VERSION_MAX)
+        return await connection.request_in(request, version, may_be_long=True)
 
     async def names_of(self, topic_ids: Collection[bytes]) -> dict[bytes, str]:
         """The names of topics by their ids; an id that no topic has is left out.

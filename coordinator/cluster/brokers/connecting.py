@@ -5,18 +5,13 @@ import ssl
 from collections.abc import Callable
 from typing import Final
 
-from _wire.errors import ErrorCode
-from _wire.messages.api_versions import ApiVersionsRequest
-from _wire.messages.sasl_authenticate import SaslAuthenticateRequest
-from _wire.messages.sasl_handshake import SaslHandshakeRequest
 from coordinator.client.bootstrap import Bootstrap
-from coordinator.client.login import Login, LoginError
+from coordinator.client.login import Login
+from coordinator.client.requests import RequestSteps
 from coordinator.client.security import tls_problem
 from coordinator.cluster.brokers.connection import BrokerConnection
 from coordinator.cluster.brokers.errors import BrokerError
 
-HANDSHAKE_VERSION: Final = 1
-AUTHENTICATE_VERSION: Final = 1
 CONNECT_SECONDS: Final = 10
 """Kafka's clients: socket.connection.setup.timeout.ms."""
 
@@ -58,33 +53,15 @@ async def connect(
 
 
 async def _introduce(connection: BrokerConnection, login: Login | None) -> None:
-    supported = await connection.request_in(ApiVersionsRequest(), 0)
-    if supported.error_code != ErrorCode.NONE:
-        raise BrokerError(f"ApiVersions failed on {connection.broker}: error {supported.error_code}")
-    connection.versions = {
-        api_key.api_key: (api_key.min_version, api_key.max_version) for api_key in supported.api_keys
-    }
-    if login is None:
-        return
-    handshake = await connection.request_in(SaslHandshakeRequest(mechanism=login.mechanism), HANDSHAKE_VERSION)
-    if handshake.error_code != ErrorCode.NONE:
-        served = ", ".join(handshake.mechanisms) or "none"
-        raise BrokerError(f"{connection.broker} does not accept {login.mechanism}; its mechanisms are: {served}")
-    try:
-        await _log_in(connection, login)
-    except LoginError as problem:
-        raise BrokerError(f"cannot log in to {connection.broker}: {problem}") from None
+    await _send_each(connection, connection.requests.ask_versions())
+    if login is not None:
+        await _send_each(connection, connection.requests.log_in(login))
 
 
-async def _log_in(connection: BrokerConnection, login: Login) -> None:
-    messages = login.exchange()
+async def _send_each(connection: BrokerConnection, requests: RequestSteps) -> None:
     try:
-        message = next(messages)
+        message, version = next(requests)
         while True:
-            request = SaslAuthenticateRequest(auth_bytes=message)
-            answer = await connection.request_in(request, AUTHENTICATE_VERSION)
-            if answer.error_code != ErrorCode.NONE:
-                raise LoginError(f"the login of {login.who} was refused: {answer.error_message}")
-            message = messages.send(answer.auth_bytes)
+            message, version = requests.send(await connection.request_in(message, version))
     except StopIteration:
         return

@@ -3,31 +3,21 @@
 import asyncio
 from collections import deque
 from collections.abc import Callable
-from functools import partial
 from typing import Any, Final, TypeAlias
 
 import msgspec
 
-from _wire.apis import APIS
 from _wire.errors import MalformedMessage
 from _wire.frames import FrameSplitter, FrameTooLarge
-from _wire.headers import decode_response_header, encode_request
 from _wire.primitives import Message
+from coordinator.client.requests import FRAME_BYTES_MAX, VERSION_MAX, RequestEncoder, Sent
 from coordinator.cluster.brokers.errors import BrokerError, ResponseTooLarge
-
-FRAME_BYTES_MAX: Final = 100 * 1024 * 1024
-"""Kafka's default limit of a request (socket.request.max.bytes). A larger response is not read: it ends the connection,
-and an error is what its request is answered."""
-VERSION_MAX: Final = (1 << 15) - 1
-"""Versions are 16 bits."""
 
 LONG_FRAME_BYTES: Final = 1 << 16
 """A longer response is decoded in steps, by who can (`LongResponse`)."""
 
 Answered: TypeAlias = Callable[[Any], None]
 """Gets the response, or a BrokerError. Called once for each request."""
-Versions: TypeAlias = dict[int, tuple[int, int]]
-"""API key → lowest and highest version that the broker supports."""
 
 
 class LongResponse(msgspec.Struct, frozen=True):
@@ -41,9 +31,7 @@ class LongResponse(msgspec.Struct, frozen=True):
 class Asked(msgspec.Struct, frozen=True):
     """A request that was sent and has no response yet."""
 
-    correlation_id: int
-    api_key: int
-    version: int
+    sent: Sent
     answered: Answered
     timeout: asyncio.TimerHandle
     may_be_long: bool = False
@@ -51,7 +39,10 @@ class Asked(msgspec.Struct, frozen=True):
 
 
 class BrokerConnection(asyncio.Protocol):
-    """An asyncio protocol. Each response or failure reaches the function that was given with its request."""
+    """An asyncio protocol. Each response or failure reaches the function that was given with its request.
+
+    A response above `FRAME_BYTES_MAX` is not read: it ends the connection, and its request is answered an error.
+    """
 
     def __init__(
         self, broker: str, client_id: str, timeout_seconds: float, before_responses: Callable[[], None]
@@ -62,15 +53,12 @@ class BrokerConnection(asyncio.Protocol):
         out of step. `before_responses` is called before responses are handled: what has expired meanwhile is over.
         """
         self.broker = broker
-        self.versions: Versions = {}
-        """What the broker supports; set when the connection is made (`connecting.py`)."""
-        self._client_id = client_id
+        self.requests: Final = RequestEncoder(broker, client_id, BrokerError)
         self._timeout_seconds = timeout_seconds
         self._before_responses = before_responses
         self._loop = asyncio.get_running_loop()
         self._splitter = FrameSplitter(FRAME_BYTES_MAX)
         self._asked: deque[Asked] = deque()
-        self._correlation_id = 0
         self._transport: Any = None
         self._problem: str | None = None
         self._is_too_large = False
@@ -93,17 +81,11 @@ class BrokerConnection(asyncio.Protocol):
         Raises:
             BrokerError: there is none.
         """
-        api = APIS[message.API_KEY]
-        lowest, highest = self.versions.get(api.key, (0, -1))
-        version = min(highest, api.max_version, version_max)
-        if version < max(lowest, api.min_version):
-            raise BrokerError(f"{self.broker} supports no version of {api.name} that this node supports")
-        return version
+        return self.requests.latest_version(message.API_KEY, version_max)
 
     def serves(self, message: Message, version: int) -> bool:
         """Whether the broker supports a request in a version. One that it does not support ends the connection."""
-        lowest, highest = self.versions.get(message.API_KEY, (0, -1))
-        return lowest <= version <= highest
+        return self.requests.supports(message.API_KEY, version)
 
     def send(
         self,
@@ -118,11 +100,11 @@ class BrokerConnection(asyncio.Protocol):
         if not self.is_open:
             self._loop.call_soon(answered, BrokerError(self._problem or f"{self.broker} is not connected"))
             return
-        self._correlation_id = self._correlation_id % 0x7FFFFFFF + 1
+        data, sent = self.requests.encode(message, version)
         seconds = timeout_seconds or self._timeout_seconds
         timeout = self._loop.call_later(seconds, self._timed_out, seconds)
-        self._asked.append(Asked(self._correlation_id, message.API_KEY, version, answered, timeout, may_be_long))
-        self._transport.write(encode_request(self._correlation_id, self._client_id, message, version))
+        self._asked.append(Asked(sent, answered, timeout, may_be_long))
+        self._transport.write(data)
 
     async def request(
         self, message: Message, version_max: int = VERSION_MAX, timeout_seconds: float | None = None
@@ -193,10 +175,7 @@ class BrokerConnection(asyncio.Protocol):
         if not self._asked:
             raise BrokerError("it answers nothing that was asked")
         asked = self._asked[0]
-        correlation_id, body_start = decode_response_header(frame, asked.api_key, asked.version)
-        if correlation_id != asked.correlation_id:
-            raise BrokerError(f"correlation id {correlation_id} instead of {asked.correlation_id}")
-        decode = partial(APIS[asked.api_key].response.decode, frame, asked.version, body_start)
+        decode = asked.sent.decoder(frame)
         is_long = asked.may_be_long and len(frame) > LONG_FRAME_BYTES
         response = LongResponse(len(frame), decode) if is_long else decode()
         self._asked.popleft()

@@ -12,6 +12,7 @@ from _wire.errors import ErrorCode
 from _wire.messages.describe_configs import DescribeConfigsRequest, DescribeConfigsResource, DescribeConfigsResult
 from coordinator.cluster.brokers.brokers import Brokers
 from coordinator.cluster.brokers.errors import BrokerError
+from coordinator.cluster.brokers.tasks import Tasks
 from coordinator.config.consumer_group_keys import (
     GROUP_CONSUMER_ASSIGNMENT_INTERVAL_MS,
     GROUP_CONSUMER_HEARTBEAT_INTERVAL_MS,
@@ -56,7 +57,7 @@ class ClusterGroupSettings:
         self._asked_at: dict[str, float] = {}
         self._waiting: dict[str, list[Answered]] = {}
         self._is_requested = asyncio.Event()
-        self._task: asyncio.Task[None] | None = None
+        self._tasks = Tasks()
         self._is_denied = False
         self._on_change: list[Callable[[], None]] = []
 
@@ -75,11 +76,10 @@ class ClusterGroupSettings:
         self._on_change.append(listener)
 
     def start(self) -> None:
-        self._task = asyncio.get_running_loop().create_task(self._run())
+        self._tasks.start(self._run())
 
     def stop(self) -> None:
-        if self._task is not None:
-            self._task.cancel()
+        self._tasks.cancel()
 
     # ---- what the cluster says
 

@@ -1,6 +1,5 @@
 """Names of topics by their ids, as the cluster has them: requests that name topics by id are handled by name."""
 
-import asyncio
 from collections import OrderedDict, deque
 from collections.abc import Callable, Collection, Mapping
 from typing import Final, TypeAlias
@@ -9,11 +8,12 @@ import msgspec
 
 from coordinator.cluster.brokers.brokers import Brokers
 from coordinator.cluster.brokers.errors import BrokerError
+from coordinator.cluster.brokers.tasks import Tasks
 from coordinator.logger import logger
 
 IDS_AT_ONCE: Final = 200
 """Ids in one request to the cluster: what comes back is decoded in a few milliseconds."""
-KNOWN_MAX: Final = 20_000
+REMEMBERED_MAX: Final = 20_000
 """So many names are remembered. An id that no topic has is not, as a client can make any number of them."""
 IDS_MAX: Final = 10_000
 """Ids that one request may look up."""
@@ -37,24 +37,24 @@ class TopicIds:
 
     def __init__(self, brokers: Brokers) -> None:
         self._brokers = brokers
-        self._known: OrderedDict[bytes, str] = OrderedDict()
+        self._names: OrderedDict[bytes, str] = OrderedDict()
         self._lookups: deque[Lookup] = deque()
         self._waiting = 0
         """Ids of the lookups."""
-        self._task: asyncio.Task[None] | None = None
+        self._tasks = Tasks()
+        self._is_asking = False
 
     def stop(self) -> None:
-        if self._task is not None:
-            self._task.cancel()
+        self._tasks.cancel()
 
     def find(self, ids: Collection[bytes], named: Named) -> None:
         """Find the names of topics; `named` may be called at once. It gets None also if these are too many ids."""
-        if len(ids) > IDS_MAX + KNOWN_MAX:
+        if len(ids) > IDS_MAX + REMEMBERED_MAX:
             named(None)
             return
-        names = {topic_id: self._known[topic_id] for topic_id in ids if topic_id in self._known}
+        names = {topic_id: self._names[topic_id] for topic_id in ids if topic_id in self._names}
         for topic_id in names:
-            self._known.move_to_end(topic_id)
+            self._names.move_to_end(topic_id)
         unknown = list({topic_id for topic_id in ids if topic_id not in names})
         if not unknown:
             named(names)
@@ -63,8 +63,9 @@ class TopicIds:
         else:
             self._waiting += len(unknown)
             self._lookups.append(Lookup(unknown, names, named))
-            if self._task is None:
-                self._task = asyncio.get_running_loop().create_task(self._look_up())
+            if not self._is_asking:
+                self._is_asking = True
+                self._tasks.start(self._look_up())
 
     async def _look_up(self) -> None:
         """Ask for the ids that wait, one request at a time, in which those who wait have their turns."""
@@ -72,7 +73,7 @@ class TopicIds:
             while self._lookups:
                 await self._ask(self._next())
         finally:
-            self._task = None
+            self._is_asking = False
 
     def _next(self) -> list[tuple[Lookup, list[bytes]]]:
         room, asked = IDS_AT_ONCE, []
@@ -102,6 +103,6 @@ class TopicIds:
                 lookup.named(lookup.names)
 
     def _learn(self, found: Mapping[bytes, str]) -> None:
-        self._known.update(found)
-        while len(self._known) > KNOWN_MAX:
-            self._known.popitem(last=False)
+        self._names.update(found)
+        while len(self._names) > REMEMBERED_MAX:
+            self._names.popitem(last=False)

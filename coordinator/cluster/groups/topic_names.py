@@ -8,6 +8,7 @@ from _wire.errors import MalformedMessage
 from coordinator.cluster.brokers.brokers import Brokers
 from coordinator.cluster.brokers.connection import LongResponse
 from coordinator.cluster.brokers.errors import BrokerError
+from coordinator.cluster.brokers.tasks import Tasks
 from coordinator.cluster.relay.responses import in_long_steps
 from coordinator.logger import logger
 from coordinator.runtime.slices import Slices
@@ -35,7 +36,8 @@ class TopicNames:
         """Rises when there is a topic that was not there before. One that is deleted is noticed by `ClusterTopics`."""
         self._listed_at = self._used_at = NEVER
         self._waiting: list[Listed] = []
-        self._listing: asyncio.Task[None] | None = None
+        self._tasks = Tasks()
+        self._is_listing = False
         self._timer: asyncio.TimerHandle | None = None
 
     @property
@@ -43,9 +45,9 @@ class TopicNames:
         return self._ids.keys()
 
     def stop(self) -> None:
-        for task in (self._listing, self._timer):
-            if task is not None:
-                task.cancel()
+        self._tasks.cancel()
+        if self._timer is not None:
+            self._timer.cancel()
 
     def are_known(self, *, fresh: bool) -> bool:
         """Whether the names were listed, with `fresh` just now. They are listed again from time to time then."""
@@ -62,8 +64,9 @@ class TopicNames:
         self._list_now()
 
     def _list_now(self) -> None:
-        if self._listing is None:
-            self._listing = asyncio.get_running_loop().create_task(self._list())
+        if not self._is_listing:
+            self._is_listing = True
+            self._tasks.start(self._list())
 
     async def _list(self) -> None:
         asked_at = asyncio.get_running_loop().time()
@@ -92,7 +95,7 @@ class TopicNames:
         self._end(False)
 
     def _end(self, are_known: bool) -> None:
-        self._listing = None
+        self._is_listing = False
         if self._timer is not None:
             self._timer.cancel()
         self._timer = asyncio.get_running_loop().call_later(LISTED_SECONDS, self._list_again)

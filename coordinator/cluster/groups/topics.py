@@ -11,6 +11,7 @@ import msgspec
 from _wire.errors import ErrorCode
 from coordinator.cluster.brokers.brokers import Brokers
 from coordinator.cluster.brokers.errors import BrokerError
+from coordinator.cluster.brokers.tasks import Tasks
 from coordinator.cluster.groups.topic_ids import TopicIds
 from coordinator.cluster.groups.topic_names import TopicNames
 from coordinator.logger import logger
@@ -57,17 +58,17 @@ class ClusterTopics:
         self._brokers = brokers
         self.ids: Final = TopicIds(brokers)
         self.all: Final = all_names
-        self._known: dict[str, DescribedTopic] = {}
+        self._described: dict[str, DescribedTopic] = {}
         self._absent: dict[str, None] = {}
         """Names that no topic has."""
         self._asked_at: dict[str, float] = {}
         """Topic → when the cluster was asked for what is known of it."""
         self._names: dict[bytes, str] = {}
-        self._wanted: dict[str, None] = {}
+        self._requested: dict[str, None] = {}
         self._is_requested = asyncio.Event()
         self._asked: dict[int, Asked] = {}
         self._numbers = count()
-        self._task: asyncio.Task[None] | None = None
+        self._tasks = Tasks()
         self.topics_version = 0
         self._on_change: list[Callable[[], None]] = []
 
@@ -81,13 +82,12 @@ class ClusterTopics:
         return self.all.topics_version
 
     def start(self) -> None:
-        self._task = asyncio.get_running_loop().create_task(self._run())
+        self._tasks.start(self._run())
 
     def stop(self) -> None:
         self.ids.stop()
         self.all.stop()
-        if self._task is not None:
-            self._task.cancel()
+        self._tasks.cancel()
 
     def know(self, names: Iterable[str], answered: Callable[[bool], None], *, fresh: bool = False) -> None:
         """Have topics looked up that are not known; `answered` gets True when they are, or False after a while.
@@ -96,7 +96,7 @@ class ClusterTopics:
         """
         loop = asyncio.get_running_loop()
         since = self._fresh_since() if fresh else 0.0
-        unknown = {name for name in names if not self._is_known(name, since)}
+        unknown = {name for name in names if not self._is_fresh(name, since)}
         if not all(map(self._want, unknown)) or not unknown:
             answered(not unknown)
             return
@@ -106,21 +106,21 @@ class ClusterTopics:
 
     def are_known(self, names: Iterable[str]) -> bool:
         """Whether the cluster has told of all of them if there is such a topic."""
-        return all(map(self._has_told, names))
+        return all(map(self._is_answered, names))
 
-    def _has_told(self, name: str) -> bool:
-        return name in self._known or name in self._absent
+    def _is_answered(self, name: str) -> bool:
+        return name in self._described or name in self._absent
 
     def are_fresh(self, names: Iterable[str]) -> bool:
         """Whether all are known, and were asked for just now."""
         since = self._fresh_since()
-        return all(self._is_known(name, since) for name in names)
+        return all(self._is_fresh(name, since) for name in names)
 
     def _fresh_since(self) -> float:
         return asyncio.get_running_loop().time() - FRESH_SECONDS
 
-    def _is_known(self, name: str, since: float) -> bool:
-        return self._has_told(name) and self._asked_at[name] >= since
+    def _is_fresh(self, name: str, since: float) -> bool:
+        return self._is_answered(name) and self._asked_at[name] >= since
 
     def _end(self, number: int, are_known: bool) -> None:
         asked = self._asked.pop(number)
@@ -129,9 +129,9 @@ class ClusterTopics:
 
     def _want(self, name: str) -> bool:
         """Have a topic looked up, unless too many are wanted already."""
-        if len(self._wanted) >= ABSENT_MAX:
+        if len(self._requested) >= ABSENT_MAX:
             return False
-        self._wanted[name] = None
+        self._requested[name] = None
         self._is_requested.set()
         return True
 
@@ -145,17 +145,17 @@ class ClusterTopics:
         return self._names.get(topic_id)
 
     def names(self) -> Container[str]:
-        return set(self._known)
+        return set(self._described)
 
     def is_known(self, topic: str) -> bool:
         """Whether the cluster has told if there is such a topic."""
-        is_known = self._has_told(topic)
+        is_known = self._is_answered(topic)
         if not is_known:
             self._want(topic)
         return is_known
 
     def existing(self, names: Collection[str]) -> set[str]:
-        return self._known.keys() & names
+        return self._described.keys() & names
 
     def log_end_offset(self, topic: str, partition: int) -> int | None:
         """The logs of the data are not on this node."""
@@ -166,7 +166,7 @@ class ClusterTopics:
         return None
 
     def _of(self, name: str) -> DescribedTopic:
-        existing = self._known.get(name)
+        existing = self._described.get(name)
         if existing is None:
             self.is_known(name)  # has it looked up
             return UNKNOWN
@@ -179,12 +179,12 @@ class ClusterTopics:
             with suppress(TimeoutError):
                 async with asyncio.timeout_at(refresh_at):
                     await self._is_requested.wait()
-            names = list(self._wanted)
+            names = list(self._requested)
             if loop.time() >= refresh_at:  # also where some topic is always wanted
-                names = list(self._wanted | dict.fromkeys(self._known) | self._absent)
+                names = list(self._requested | dict.fromkeys(self._described) | self._absent)
                 refresh_at = loop.time() + REFRESH_SECONDS
             self._is_requested.clear()
-            self._wanted.clear()
+            self._requested.clear()
             for first in range(0, max(len(names), 1), NAMES_AT_ONCE):  # without names, the brokers alone
                 await self._refresh(names[first : first + NAMES_AT_ONCE])
 
@@ -209,27 +209,27 @@ class ClusterTopics:
                 self._end(number, True)
 
     def _learn(self, name: str, topic: DescribedTopic) -> None:
-        was_told, before = self._has_told(name), self._known.get(name, UNKNOWN)
-        if was_told and before == topic:
+        was_answered, before = self._is_answered(name), self._described.get(name, UNKNOWN)
+        if was_answered and before == topic:
             return
         self._names.pop(before.topic_id, None)
         if topic is UNKNOWN:
-            self._known.pop(name, None)
+            self._described.pop(name, None)
             self._absent[name] = None
             if len(self._absent) > ABSENT_MAX:
                 self._forget(next(iter(self._absent)))
         else:
             self._absent.pop(name, None)
-            self._known[name] = topic
+            self._described[name] = topic
             self._names[topic.topic_id] = name
-            if len(self._known) > TOPICS_MAX:
-                self._forget(next(iter(self._known)))
+            if len(self._described) > TOPICS_MAX:
+                self._forget(next(iter(self._described)))
         self.topics_version += 1
-        if was_told:
+        if was_answered:
             for listener in self._on_change:
                 listener()
 
     def _forget(self, name: str) -> None:
         self._absent.pop(name, None)
-        self._names.pop(self._known.pop(name, UNKNOWN).topic_id, None)
+        self._names.pop(self._described.pop(name, UNKNOWN).topic_id, None)
         del self._asked_at[name]

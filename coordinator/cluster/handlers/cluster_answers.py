@@ -21,16 +21,16 @@ class _Turns:
     """One at a time. Who is cancelled while it waits, or has its turn, gives it on."""
 
     def __init__(self) -> None:
-        self.is_taken = False
+        self.is_used = False
         self._waiting: deque[_Ticket] = deque()
 
     @property
     def is_unused(self) -> bool:
-        return not self.is_taken and not self._waiting
+        return not self.is_used and not self._waiting
 
     def enter(self) -> Steps[None]:
-        if not self.is_taken:
-            self.is_taken = True
+        if not self.is_used:
+            self.is_used = True
             return
         ticket = _Ticket()
         self._waiting.append(ticket)
@@ -44,7 +44,7 @@ class _Turns:
             raise
 
     def leave(self) -> None:
-        self.is_taken = bool(self._waiting)
+        self.is_used = bool(self._waiting)
         if self._waiting:
             self._waiting.popleft().give()
 
@@ -76,7 +76,7 @@ class ClusterAnswers:
         """The steps that ask for the offsets of a group, when it is their turn."""
         while group_id not in self._sizes:
             turns = self._first.setdefault(group_id, _Turns())
-            is_first = not turns.is_taken
+            is_first = not turns.is_used
             yield from turns.enter()
             try:
                 if is_first or group_id not in self._sizes:

@@ -13,13 +13,13 @@ from _wire.messages.offset_delete import OffsetDeleteResponse
 from coordinator.cluster.brokers.connection import LongResponse
 from coordinator.cluster.groups.topics import ClusterTopics
 from coordinator.cluster.handlers.cluster_answers import ClusterAnswers
-from coordinator.cluster.handlers.forwarding import Forwarder
 from coordinator.cluster.handlers.joining import CONSUMER_HEARTBEAT, JOIN_GROUP, JoiningHandlers
 from coordinator.cluster.ownership import GroupOwnership
 from coordinator.cluster.relay.responses import in_long_steps
 from coordinator.cluster.rights.named_topics import give_names
 from coordinator.cluster.rights.probes import Permission
 from coordinator.cluster.rights.rights import RightsQuestions
+from coordinator.cluster.sentinels.forwarding import Forwarder
 from coordinator.cluster.sentinels.membership import Sentinel
 from coordinator.core.groups import admin
 from coordinator.core.kinds import operations
@@ -48,7 +48,7 @@ EMPTY_GROUP: Final = "Empty"
 CLASSIC_GROUP: Final = "classic"
 NOT_ASKED: Final = -(1 << 31)
 """For authorized operations, if the request does not ask for them (KIP-430)."""
-NONE_KNOWN: Final = 0
+NO_OPERATIONS: Final = 0
 """The same, until the response is sent."""
 
 
@@ -122,7 +122,7 @@ class ClusterGroupHandlers:
             if is_missing and self._ownership.is_owned(group_id) and group_id not in self._groups_here(group_id):
                 described.error_code, described.error_message = ErrorCode.NONE, None
                 described.group_state = EMPTY_GROUP
-                described.authorized_operations = NONE_KNOWN if request.include_authorized_operations else NOT_ASKED
+                described.authorized_operations = NO_OPERATIONS if request.include_authorized_operations else NOT_ASKED
             if request.include_authorized_operations and described.error_code == ErrorCode.NONE:
                 yield from self._rights.find_out(_all_operations(group_id), context)
             responses.append(response)
@@ -184,7 +184,7 @@ class ClusterGroupHandlers:
         if answer is not MAY_COMMIT:
             return answer
         self._cluster_answers.committed(request.group_id, request)
-        response = yield from awaited(partial(self._forwarder.commit, sentinel, request, context.api_version))
+        response = yield from self._forwarder.commit(sentinel, request, context.api_version)
         return failed(response, context.api_version) if isinstance(response, ErrorCode) else response
 
     def _fetch(self, request: Any, context: RequestContext) -> Steps[Any]:
@@ -213,7 +213,7 @@ class ClusterGroupHandlers:
             answer = yield from awaited(partial(self._ask, check, group_id, part, context))
             if answer is not MAY_FETCH:
                 return answer
-        response = yield from awaited(partial(self._forwarder.fetch_offsets, group_id, part, context.api_version))
+        response = yield from self._forwarder.fetch_offsets(group_id, part, context.api_version)
         if isinstance(response, ErrorCode):
             return offset_fetch.error_response(part, response, context.api_version)
         if not isinstance(response, LongResponse):
@@ -252,8 +252,8 @@ class ClusterGroupHandlers:
             return answer
         if not answer.request.topics:
             return OffsetDeleteResponse(topics=answer.rejected)
-        forward = partial(self._forwarder.without_sentinel, request.group_id, answer.request, context.api_version)
-        response = yield from awaited(forward)
+        forwarded = self._forwarder.without_sentinel(request.group_id, answer.request, context.api_version)
+        response = yield from forwarded
         self._ownership.own(request.group_id, _ignore)
         if isinstance(response, ErrorCode):
             return context.route.error_response(request, response, context.api_version)
@@ -272,7 +272,7 @@ class ClusterGroupHandlers:
         error = ErrorCode(deleted.results[0].error_code)
         if error not in (ErrorCode.NONE, ErrorCode.GROUP_ID_NOT_FOUND):
             return deleted
-        response = yield from awaited(partial(self._forwarder.without_sentinel, group_id, request, context.api_version))
+        response = yield from self._forwarder.without_sentinel(group_id, request, context.api_version)
         if isinstance(response, ErrorCode):
             return admin.delete_error(request, response, context.api_version)
         yield from awaited(partial(self._ownership.disown, group_id))

@@ -1,6 +1,8 @@
 """JoinGroup and ConsumerGroupHeartbeat: what has to be there before the core decides about a member of a group.
 
 The first member of a group waits until its sentinel has joined, and any until the topics that it names are known.
+The request comes by `forwarded_requests.py`, `rights/` and `front/request_chain.py`; its response leaves when the shard
+has stored what was decided (`log/store.py`).
 """
 
 from collections.abc import Sequence
@@ -21,7 +23,7 @@ from coordinator.cluster.sentinels.membership import Sentinel
 from coordinator.core.consumer_protocol import read_subscription
 from coordinator.core.kinds import operations
 from coordinator.front.group_context import GroupContext
-from coordinator.front.handlers.groups import ONE_GROUP, GroupHandlers
+from coordinator.front.handlers.groups import ONE_GROUP, GroupHandlers, OneGroup
 from coordinator.front.request_context import RequestContext
 from coordinator.runtime.slices import Steps, awaited
 
@@ -57,25 +59,11 @@ class JoiningHandlers:
         for protocol in request.protocols[:1]:
             named, _ = read_subscription(request.protocol_type or "", protocol.metadata, TOPICS_NAMED_MAX)
         needed = Needed(group_id=request.group_id, named=named, joins=True)
-        self._remember(needed, context)
-        if self._ownership.has_sentinel(request.group_id) and self._topics.are_known(needed):
-            return self._enqueue(JOIN_GROUP, request, context)
-        return self._join_when_known(request, needed, context)
-
-    def _join_when_known(self, request: JoinGroupRequest, needed: Needed, context: RequestContext) -> Steps[Any]:
-        """The leader of a classic group computes the assignment: what is known of topics is for the audit alone."""
-        error = yield from self._owned(request.group_id, context)
-        if error is not None:
-            return self._rejected(request, error, context)
-        are_known = yield from self._topics.know(needed)
-        if not are_known and self._topics.are_computed_with(request.group_id):
-            return self._rejected(request, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, context)
-        return self._enqueue(JOIN_GROUP, request, context)
+        return self._enqueue_when_ready(JOIN_GROUP, request, needed, context)
 
     def consumer_heartbeat(self, request: ConsumerGroupHeartbeatRequest, context: RequestContext) -> Any:
         group_id, joins = request.group_id, request.member_epoch == JOIN_EPOCH
-        is_owned = self._ownership.has_sentinel(group_id) if joins else self._ownership.is_owned(group_id)
-        if not joins and not is_owned and self._groups.shard_of(group_id).is_active:
+        if not joins and not self._ownership.is_owned(group_id) and self._groups.shard_of(group_id).is_active:
             # The core would answer GROUP_ID_NOT_FOUND, which ends a consumer of a group that is the cluster's.
             return self._rejected(request, ErrorCode.NOT_COORDINATOR, context)
         if request.member_epoch < JOIN_EPOCH:  # it leaves
@@ -87,36 +75,41 @@ class JoiningHandlers:
             joins=joins,
             converts=joins,
         )
-        self._remember(needed, context)
-        has_settings = not joins or self._settings.are_fresh(group_id)
-        if is_owned and has_settings and self._topics.are_known(needed):
-            return self._enqueue(CONSUMER_HEARTBEAT, request, context)
-        return self._heartbeat_when_known(request, needed, context)
+        return self._enqueue_when_ready(CONSUMER_HEARTBEAT, request, needed, context)
 
-    def _heartbeat_when_known(
-        self, request: ConsumerGroupHeartbeatRequest, needed: Needed, context: RequestContext
-    ) -> Steps[Any]:
-        group_id = request.group_id
-        if needed.joins:
-            error = yield from self._owned(group_id, context)
-            if error is not None:
-                return self._rejected(request, error, context)
-            if not self._settings.are_fresh(group_id):
-                yield from awaited(partial(self._settings.know, group_id))
-        if not (yield from self._topics.know(needed)):
+    def _enqueue_when_ready(self, api: OneGroup, request: Any, needed: Needed, context: RequestContext) -> Any:
+        if self._topics.uses_pattern(needed):
+            # Who is asked which topics the member may see, if regular expressions are resolved after this request.
+            self._visible.remember(self._rights, context)
+        if self._is_ready(needed) and self._topics.are_known(needed):
+            return self._enqueue(api, request, context)
+        return self._prepare(api, request, needed, context)
+
+    def _is_ready(self, needed: Needed) -> bool:
+        """Whether all but the topics is there."""
+        if not needed.joins:
+            return self._ownership.is_owned(needed.group_id)
+        has_settings = not needed.converts or self._settings.are_fresh(needed.group_id)
+        return has_settings and self._ownership.has_sentinel(needed.group_id)
+
+    def _prepare(self, api: OneGroup, request: Any, needed: Needed, context: RequestContext) -> Steps[Any]:
+        group_id = needed.group_id
+        # ownership.py, sentinels/: the group is the nodes', and its sentinel a member at the cluster.
+        error = (yield from self._own(group_id, context)) if needed.joins else None
+        if error is not None:
+            return self._rejected(request, error, context)
+        # groups/group_settings.py: the configs that the cluster has for the group.
+        if needed.converts and not self._settings.are_fresh(group_id):
+            yield from awaited(partial(self._settings.know, group_id))
+        # groups/group_topics.py: the topics. The leader of a classic group computes the assignment, and does not wait.
+        are_known = yield from self._topics.know(needed)
+        if not are_known and (api is CONSUMER_HEARTBEAT or self._topics.are_computed_with(group_id)):
             return self._rejected(request, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, context)
-        response = self._enqueue(CONSUMER_HEARTBEAT, request, context)
+        # front/handlers/groups.py: into the queue of the group's shard, where the core decides.
+        response = self._enqueue(api, request, context)
         return (yield from response) if type(response) is GeneratorType else response
 
-    def _remember(self, needed: Needed, context: RequestContext) -> None:
-        """Who is asked for, if regular expressions are resolved after this request."""
-        if self._topics.uses_pattern(needed):
-            self._visible.remember(self._rights, context)
-
-    def _rejected(self, request: Any, error: ErrorCode, context: RequestContext) -> Any:
-        return context.route.error_response(request, error, context.api_version)
-
-    def _owned(self, group_id: str, context: RequestContext) -> Steps[ErrorCode | None]:
+    def _own(self, group_id: str, context: RequestContext) -> Steps[ErrorCode | None]:
         """Have the group owned, with its sentinel; the error if that cannot be.
 
         A client that has made too many groups is answered by the core, as by any node, and makes no sentinel.
@@ -125,3 +118,6 @@ class JoiningHandlers:
             return None
         sentinel: Sentinel | ErrorCode = yield from awaited(partial(self._ownership.own, group_id))
         return None if isinstance(sentinel, Sentinel) else sentinel
+
+    def _rejected(self, request: Any, error: ErrorCode, context: RequestContext) -> Any:
+        return context.route.error_response(request, error, context.api_version)

@@ -17,7 +17,6 @@ from _wire.messages.describe_group_owners import (
     LedPartition,
     OwnedGroup,
 )
-from coordinator.cluster.brokers.tasks import Tasks
 from coordinator.cluster.leads import PartitionLeads
 from coordinator.cluster.log.group_patterns import NAME_CHARACTERS_MAX
 from coordinator.cluster.log.notes import Rule
@@ -27,7 +26,7 @@ from coordinator.cluster.sentinels.sentinels import Sentinels
 from coordinator.front.dispatch import DispatchTable
 from coordinator.front.request_context import RequestContext
 from coordinator.groups.coordinator import GroupCoordinator
-from coordinator.runtime.slices import Steps, awaited
+from coordinator.runtime.slices import Steps
 
 CHANGES_MAX: Final = 100
 """Names and patterns in one request."""
@@ -52,7 +51,6 @@ class OwnerHandlers:
         self._ownership = ownership
         self._changes = changes
         self._sentinels = sentinels
-        self._tasks = Tasks()
 
     def add_to(self, table: DispatchTable) -> None:
         table.add("DescribeGroupOwners", self._describe, versions=(0, 0))
@@ -91,8 +89,8 @@ class OwnerHandlers:
         by = str(context.requester.principal or "") or context.client_id
         results: list[GroupOwnerResult] = []
         for change in request.changes:
-            ask = self._changes.would if request.validate_only else partial(self._changes.change, by)
-            results.append((yield from awaited(partial(self._tasks.ask, ask(change.name, change.is_adopted)))))
+            apply = self._changes.would if request.validate_only else partial(self._changes.change, by)
+            results.append((yield from apply(change.name, change.is_adopted)))
         return AlterGroupOwnersResponse(results=results)
 
 

@@ -1,6 +1,7 @@
 """The logs on real brokers (`access.py`)."""
 
 from collections.abc import Callable, Coroutine
+from functools import partial
 from typing import Any, Final
 
 from _wire.errors import ErrorCode
@@ -69,7 +70,7 @@ class BrokerLogAccess:
 
     def _ask(self, ask: Callable[[], Coroutine[Any, Any, Any]], answered: Callable[[Any], None]) -> None:
         """Have `answered` called with the result of `ask`, or why the cluster refused it."""
-        self._tasks.ask(tried(ask, _refusal, TRIED_SECONDS), answered)
+        self._tasks.ask(partial(tried, ask, _refusal, TRIED_SECONDS), answered)
 
     async def _init_producer_id(self, transactional_id: str) -> ProducerIdentity | Refused:
         coordinator_id = await self._brokers.coordinator_of(transactional_id, TRANSACTION_KEY)

@@ -15,6 +15,7 @@ from _wire.messages.produce import PartitionProduceData, PartitionProduceRespons
 from coordinator.cluster.brokers.backoff import Backoff
 from coordinator.cluster.brokers.brokers import Brokers
 from coordinator.cluster.brokers.errors import BrokerError
+from coordinator.cluster.brokers.tasks import Tasks
 from coordinator.cluster.log.access import AppendAnswered, Appended, Refused
 from coordinator.logger import logger
 
@@ -52,8 +53,8 @@ class ProducePipeline:
         self._in_flight: dict[int, int] = {}
         """Broker → requests without an answer."""
         self._flush_is_due = False
-        self._connecting: set[asyncio.Task[None]] = set()
-        self._refreshing: asyncio.Task[None] | None = None
+        self._tasks = Tasks()
+        self._is_refreshing = False
 
     def append(self, topic: str, partition: int, batch: bytes, answered: AppendAnswered) -> None:
         waiting = Waiting(topic, partition, batch, answered, Backoff())
@@ -69,10 +70,7 @@ class ProducePipeline:
     def close(self) -> None:
         self._waiting.clear()
         self._ready.clear()
-        for task in self._connecting:
-            task.cancel()
-        if self._refreshing is not None:
-            self._refreshing.cancel()
+        self._tasks.cancel()
 
     # ---- sending
 
@@ -97,9 +95,7 @@ class ProducePipeline:
             for batch in batches:
                 del self._ready[batch.topic, batch.partition]
             self._in_flight[broker_id] = self._in_flight.get(broker_id, 0) + 1
-            task = self._loop.create_task(self._send(broker_id, batches))
-            self._connecting.add(task)
-            task.add_done_callback(self._connecting.discard)
+            self._tasks.start(self._send(broker_id, batches))
 
     async def _send(self, broker_id: int, batches: Sequence[Waiting]) -> None:
         try:
@@ -166,8 +162,9 @@ class ProducePipeline:
 
     def _refresh(self) -> None:
         """Ask who leads the partitions whose leader is not known, then send their batches."""
-        if self._refreshing is None:
-            self._refreshing = self._loop.create_task(self._refreshed())
+        if not self._is_refreshing:
+            self._is_refreshing = True
+            self._tasks.start(self._refreshed())
 
     async def _refreshed(self) -> None:
         unknown = [
@@ -180,7 +177,7 @@ class ProducePipeline:
             await self._brokers.refresh({waiting.topic for waiting in unknown})
         except BrokerError as failure:
             problem = str(failure)
-        self._refreshing = None
+        self._is_refreshing = False
         for waiting in unknown:
             has_leader = self._brokers.leader_of(waiting.topic, waiting.partition) is not None
             if not has_leader and self._ready.pop((waiting.topic, waiting.partition), None) is not None:

@@ -166,7 +166,7 @@ class ClusterStore:
                 logger.warning("no new producer epoch", log=self._groups.name, problem=identity.problem)
             elif self._identity is before:
                 self._next_identity = identity
-                begun(self._taken(identity, self._wall.at(self._now_ms())))
+                begun(self._leadership(identity, self._wall.at(self._now_ms())))
 
         self._access.init_producer_id(self._transactional_id, given)
 
@@ -209,13 +209,13 @@ class ClusterStore:
             raise StoreError(f"{self._groups.name}: no producer epoch: {identity.problem}")
         self._check_may_lead()
         at_ms = self._wall.at(self._now_ms())
-        yield from self._audit.begin(identity, self._audit_record(self._taken(identity, at_ms)), at_ms)
+        yield from self._audit.begin(identity, self._audit_record(self._leadership(identity, at_ms)), at_ms)
         yield from self._groups.begin(identity, fence_record(identity.producer_id, self._owner), at_ms)
         for log in (self._audit, self._groups):
             yield from log.learn_start()
         self._identity, self._renewed_ms = identity, self._now_ms()
 
-    def _taken(self, identity: ProducerIdentity, at_ms: int) -> LeadershipTaken:
+    def _leadership(self, identity: ProducerIdentity, at_ms: int) -> LeadershipTaken:
         return LeadershipTaken(
             time_ms=at_ms,
             node_id=self._owner.node_id,
@@ -228,7 +228,7 @@ class ClusterStore:
     def _fence(self, identity: ProducerIdentity) -> Steps[None]:
         """Refuse what another producer id may still send. It is known from the groups' log, and writes to both."""
         at_ms = self._wall.at(self._now_ms())
-        yield from self._audit.fence(identity, self._audit_record(self._taken(self._identity, at_ms)), at_ms)
+        yield from self._audit.fence(identity, self._audit_record(self._leadership(self._identity, at_ms)), at_ms)
         yield from self._groups.fence(identity, fence_record(identity.producer_id, self._owner), at_ms)
 
     def _check_may_lead(self) -> None:

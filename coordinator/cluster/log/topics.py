@@ -1,6 +1,5 @@
 """The two topics of the coordinator's log on the cluster: made if they are missing, and checked at each start."""
 
-import asyncio
 from typing import Any, Final
 
 import msgspec
@@ -8,8 +7,9 @@ import msgspec
 from _wire.errors import ErrorCode
 from _wire.messages.create_topics import CreatableTopic, CreatableTopicConfig, CreateTopicsRequest
 from _wire.messages.describe_configs import DescribeConfigsRequest, DescribeConfigsResource
-from coordinator.cluster.brokers.backoff import Backoff
+from coordinator.cluster.brokers.backoff import tried
 from coordinator.cluster.brokers.brokers import Brokers
+from coordinator.cluster.brokers.errors import RetriableAnswer
 from coordinator.internal_topics import AUDIT_TOPIC, MEMBERSHIP_TOPIC
 from coordinator.log.config import LogConfig
 from coordinator.logger import logger
@@ -77,8 +77,8 @@ async def prepare_topics(
     counts = await _partition_counts(brokers, [groups.name, audit.name])
     missing = [topic for topic in topics if topic.name not in counts]
     if missing:
-        known = next(iter(counts.values()), partition_count)
-        await _create(brokers, missing, known, replication_factor)
+        count = next(iter(counts.values()), partition_count)
+        await _create(brokers, missing, count, replication_factor)
         counts = await _wait_until_there(brokers, [groups.name, audit.name])
     if counts[groups.name] != counts[audit.name]:
         raise TopicError(
@@ -105,13 +105,16 @@ async def _partition_counts(brokers: Brokers, names: list[str]) -> dict[str, int
 
 
 async def _wait_until_there(brokers: Brokers, names: list[str]) -> dict[str, int]:
-    backoff = Backoff()
-    async with asyncio.timeout(CREATED_WITHIN_SECONDS):
-        while True:
-            counts = await _partition_counts(brokers, names)
-            if len(counts) == len(names):
-                return counts
-            await asyncio.sleep(backoff.next_seconds())
+    async def are_there() -> dict[str, int]:
+        counts = await _partition_counts(brokers, names)
+        if len(counts) < len(names):
+            raise RetriableAnswer(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+        return counts
+
+    counts = await tried(are_there, lambda problem: {}, CREATED_WITHIN_SECONDS)
+    if not counts:
+        raise TopicError(f"{' and '.join(names)} are not there {CREATED_WITHIN_SECONDS} s after they were created")
+    return counts
 
 
 async def _create(brokers: Brokers, topics: list[LogTopic], partition_count: int, replication_factor: int) -> None:

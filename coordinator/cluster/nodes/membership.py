@@ -17,6 +17,7 @@ from coordinator.cluster.brokers.backoff import Backoff
 from coordinator.cluster.brokers.brokers import Brokers
 from coordinator.cluster.brokers.connection import BrokerConnection
 from coordinator.cluster.brokers.errors import BrokerError
+from coordinator.cluster.brokers.tasks import Tasks
 from coordinator.cluster.nodes.lease import Lease
 from coordinator.cluster.nodes.messages import (
     PROTOCOL,
@@ -99,19 +100,15 @@ class NodesGroupMember:
         self._settled_ms = 0
         """When something was sent that was answered while the group did not rebalance."""
         self._rejoin = asyncio.Event()
-        self._tasks: list[asyncio.Task[None]] = []
-        self._is_stopping = False
+        self._tasks = Tasks()
 
     def start(self) -> None:
-        loop = asyncio.get_running_loop()
-        self._tasks = [loop.create_task(self._run()), loop.create_task(self._heartbeats())]
+        self._tasks.start(self._run())
+        self._tasks.every(HEARTBEAT_SECONDS, self._keep_alive)
 
     async def stop(self) -> None:
         """Leave the group, so that the others take over at once. What is led has to be given up before."""
-        self._is_stopping = True
-        for task in self._tasks:
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await self._tasks.stop()
         self._lease.end()
         if not self._member_id:
             return
@@ -139,16 +136,15 @@ class NodesGroupMember:
                 backoff = Backoff()
                 if not gave_up:
                     await self._rejoin.wait()
+                continue
             except NotMember as problem:
                 logger.info("joining the group of the nodes again", reason=str(problem))
-                await asyncio.sleep(backoff.next_seconds())
             except BrokerError as problem:
                 logger.warning("the group of the nodes cannot be reached", problem=str(problem))
                 self._coordinator_id = None
-                await asyncio.sleep(backoff.next_seconds())
             except Exception:
                 logger.exception("unhandled exception in the group of the nodes; it is tried again")
-                await asyncio.sleep(backoff.next_seconds())
+            await asyncio.sleep(backoff.next_seconds())
 
     async def _join(self) -> bool:
         """Join and sync once; return whether anything was given up, so that it has to be done again."""
@@ -253,19 +249,17 @@ class NodesGroupMember:
 
     # ---- heartbeats
 
-    async def _heartbeats(self) -> None:
-        while True:
-            await asyncio.sleep(HEARTBEAT_SECONDS)
-            if self._generation < 0:
-                continue
-            try:
-                await self._heartbeat()
-                self._is_unheard = False
-            except BrokerError as problem:
-                self._coordinator_id = None
-                self._log_unheard(problem)
-            except Exception:
-                logger.exception("unhandled exception in a heartbeat to the group of the nodes; it is tried again")
+    async def _keep_alive(self) -> None:
+        if self._generation < 0:
+            return
+        try:
+            await self._heartbeat()
+            self._is_unheard = False
+        except BrokerError as problem:
+            self._coordinator_id = None
+            self._log_unheard(problem)
+        except Exception:
+            logger.exception("unhandled exception in a heartbeat to the group of the nodes; it is tried again")
 
     def _log_unheard(self, problem: BrokerError) -> None:
         """Once until a heartbeat is answered: while a broker is away, several in a second fail."""

@@ -24,6 +24,10 @@ class NodeAddress(msgspec.Struct, frozen=True, kw_only=True):
     broker_port_base: Port
     """The port for a broker is this plus the id of the broker."""
 
+    @property
+    def address(self) -> str:
+        return f"{self.host}:{self.port}"
+
 
 class Claim(msgspec.Struct, frozen=True, kw_only=True):
     """What a node says of itself when it joins."""

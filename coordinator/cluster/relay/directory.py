@@ -1,9 +1,9 @@
 """What the relay asks of the node: where brokers and nodes are, and who coordinates a group."""
 
 from collections.abc import Callable, Sequence
-from typing import Final, NamedTuple, Protocol
+from typing import Final, NamedTuple, Protocol, TypeAlias
 
-from _wire.errors import ErrorCode
+from coordinator.cluster.found import Finding
 
 FIRST_NODE_ID: Final = 1_000_000
 """Node ids begin here, so that they differ from the ids of brokers: some clients keep both in one table."""
@@ -24,8 +24,8 @@ class CoordinatorNode(NamedTuple):
     port: int
 
 
-Owner = CoordinatorNode | ErrorCode | None
-"""Of a group: the node that owns it; None: the cluster coordinates it; an error code: this is not known now."""
+Owner: TypeAlias = Finding[CoordinatorNode]
+"""Of a group: the node that owns it. None is found of a group that the cluster coordinates."""
 
 
 class Directory(Protocol):

@@ -15,6 +15,7 @@ from _wire.errors import ErrorCode
 from _wire.headers import decode_request_header, encode_response
 from _wire.messages.join_group import JoinGroupResponse
 from _wire.messages.offset_fetch import OffsetFetchRequest
+from coordinator.cluster.found import NotFound
 from coordinator.cluster.relay.directory import Directory
 from coordinator.cluster.relay.responses import ASKED_AT_ONCE, ELEMENTS_MAX, LONG_FRAME_BYTES, in_long_steps
 from coordinator.core.kinds.operations import OPERATIONS
@@ -57,7 +58,7 @@ def not_coordinator_response(frame: bytes, directory: Directory) -> Steps[bytes 
     for start in range(0, len(group_ids), ASKED_AT_ONCE):
         asks = [partial(directory.owner_of, group_id) for group_id in group_ids[start : start + ASKED_AT_ONCE]]
         owners = yield from awaited_all(asks)
-        if any(owner is not None for owner in owners):
+        if not all(isinstance(owner, NotFound) for owner in owners):
             response = group_request.error_response(request, ErrorCode.NOT_COORDINATOR, version)
             if group_request.downgrade is not None:
                 group_request.downgrade(response, version)

@@ -18,7 +18,6 @@ from coordinator.cluster.relay.upstreams import (
     READ_BYTES_MAX,
     WRITE_BUFFER_HIGH_BYTES,
     Upstreams,
-    UpstreamUnreachable,
     bound_write_buffer,
 )
 from coordinator.front.limits import plain_address
@@ -108,7 +107,7 @@ class RelayedConnection(asyncio.Protocol):
         if reason is not None:
             self.abort(reason)
             return
-        self._connecting = self._loop.create_task(self._connect())
+        self._connecting = self._parts.upstreams.start(self.broker_id, UpstreamEnd(self), self.close)
 
     def _begin_login(self) -> str | None:
         """Returns why there may not be one more connection that has not logged in."""
@@ -165,19 +164,11 @@ class RelayedConnection(asyncio.Protocol):
 
     # ------------------------------------------------------------------------------------------- of the broker's side
 
-    async def _connect(self) -> None:
-        try:
-            await self._parts.upstreams.connect(self.broker_id, UpstreamEnd(self))
-        except UpstreamUnreachable:
-            self.close()
-        finally:
-            self._connecting = None
-
     def upstream_made(self, transport: Any) -> None:
         if self._is_closed:
             transport.abort()
             return
-        self._upstream = transport
+        self._upstream, self._connecting = transport, None
         bound_write_buffer(transport)
         self._requests.open()
         self._update_reading()

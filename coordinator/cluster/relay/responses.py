@@ -18,6 +18,7 @@ from _wire.messages.find_coordinator import Coordinator, FindCoordinatorRequest,
 from _wire.messages.list_groups import ListGroupsRequest, ListGroupsResponse
 from _wire.messages.metadata import MetadataRequest, MetadataResponse, MetadataResponseBroker
 from _wire.messages.produce import ProduceRequest, ProduceResponse
+from coordinator.cluster.found import NOT_FOUND, Found, NotFound
 from coordinator.cluster.relay.directory import CoordinatorNode, Directory, Owner
 from coordinator.cluster.relay.request_heads import INT16, InvalidRequest
 from coordinator.cluster.relay.rules import API_VERSIONS, FIND_COORDINATOR, RULES, offered_versions
@@ -211,7 +212,7 @@ def _find_coordinator(
             for key, find_coordinator_response in found[start : start + ASKED_AT_ONCE]
             if find_coordinator_response.error_code in (NONE, ErrorCode.COORDINATOR_NOT_AVAILABLE)
         ]
-        owners: list[Owner] = [None] * len(portion)
+        owners: list[Owner] = [NOT_FOUND] * len(portion)
         if request.key_type == GROUP:
             owners = yield from awaited_all([partial(directory.owner_of, key) for key, _ in portion])
         for (_, coordinator), owner in zip(portion, owners, strict=True):
@@ -220,8 +221,8 @@ def _find_coordinator(
 
 
 def _set_coordinator(coordinator: FindCoordinatorResponse | Coordinator, owner: Owner, directory: Directory) -> None:
-    node = owner if isinstance(owner, CoordinatorNode) else None
-    if owner is None and coordinator.error_code == NONE:
+    node = owner.value if isinstance(owner, Found) else None
+    if isinstance(owner, NotFound) and coordinator.error_code == NONE:
         address = directory.broker_address(coordinator.node_id)
         node = address and CoordinatorNode(coordinator.node_id, *address)
     if node is None:

@@ -9,7 +9,7 @@ from _wire.frames import FrameSplitter, FrameTooLarge
 from coordinator.cluster.relay.frame_stream import INT32
 from coordinator.cluster.relay.request_heads import HEAD
 from coordinator.cluster.relay.response_flow import REWRITTEN_BYTES_MAX
-from coordinator.cluster.relay.upstreams import Upstreams, UpstreamUnreachable, bound_write_buffer
+from coordinator.cluster.relay.upstreams import Upstreams, bound_write_buffer
 from coordinator.logger import logger
 
 REQUESTS_MAX: Final = 100
@@ -30,7 +30,6 @@ class UpstreamConnection(asyncio.Protocol):
     def __init__(self, upstreams: Upstreams, broker_id: int, response_bytes_max: int = REWRITTEN_BYTES_MAX) -> None:
         self._upstreams = upstreams
         self._broker_id = broker_id
-        self._loop = asyncio.get_running_loop()
         self._splitter = FrameSplitter(response_bytes_max)
         self._transport: Any = None
         self._connecting: asyncio.Task[None] | None = None
@@ -57,7 +56,7 @@ class UpstreamConnection(asyncio.Protocol):
         self._unsent += parts
         self._unsent_bytes += len(frame)
         if self._connecting is None:
-            self._connecting = self._loop.create_task(self._connect())
+            self._connecting = self._upstreams.start(self._broker_id, self, self._lose)
 
     def close(self) -> None:
         """Close the connection; requests that wait are answered None."""
@@ -72,19 +71,11 @@ class UpstreamConnection(asyncio.Protocol):
         pending: int = self._unsent_bytes if self._transport is None else self._transport.get_write_buffer_size()
         return pending
 
-    async def _connect(self) -> None:
-        try:
-            await self._upstreams.connect(self._broker_id, self)
-        except UpstreamUnreachable:
-            self._lose()
-        finally:
-            self._connecting = None
-
     def connection_made(self, transport: Any) -> None:
         if self.is_lost:
             transport.abort()
             return
-        self._transport = transport
+        self._transport, self._connecting = transport, None
         bound_write_buffer(transport)
         unsent, self._unsent, self._unsent_bytes = self._unsent, [], 0
         transport.writelines(unsent)

@@ -2,7 +2,7 @@
 
 import asyncio
 import ssl
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from typing import Any, Final
 
 from coordinator.cluster.relay.directory import Directory
@@ -21,7 +21,7 @@ READ_BYTES_MAX: Final = 1 << 18
 
 
 class UpstreamUnreachable(Exception):
-    """A broker cannot be reached. This has been logged."""
+    """Why a broker cannot be reached."""
 
 
 class Upstreams:
@@ -47,28 +47,38 @@ class Upstreams:
         self._turn += 1
         return candidates[self._turn % len(candidates)] if candidates else None
 
-    async def connect(self, broker_id: int, protocol: asyncio.Protocol) -> None:
-        """Connect a protocol to a broker.
+    def start(
+        self, broker_id: int, protocol: asyncio.Protocol, unreachable: Callable[[], None]
+    ) -> "asyncio.Task[None]":
+        """Connect a protocol to a broker. `unreachable` is called, and a line is logged, if it cannot be reached."""
+        return self._loop.create_task(self._connect(broker_id, protocol, unreachable))
 
-        Raises:
-            UpstreamUnreachable: there is no such broker, it does not answer in time, or its certificate is not trusted.
-        """
+    async def _connect(self, broker_id: int, protocol: asyncio.Protocol, unreachable: Callable[[], None]) -> None:
+        try:
+            await self.connect(broker_id, protocol)
+        except UpstreamUnreachable as problem:
+            self._log(broker_id, str(problem))
+            unreachable()
+        else:
+            self._failed_at.pop(broker_id, None)
+
+    async def connect(self, broker_id: int, protocol: asyncio.Protocol) -> None:
+        """Raises UpstreamUnreachable: there is no such broker, it does not answer in time, or it is not trusted."""
         address = self._directory.broker_upstream(broker_id)
         if address is None:
-            raise self._unreachable(broker_id, "it is not in the cluster")
+            raise UpstreamUnreachable("it is not in the cluster")
         host, port = address
         tls: dict[str, Any] = {} if self._tls is None else {"ssl": self._tls, "server_hostname": host}
         try:
             async with asyncio.timeout(CONNECT_SECONDS):
                 await self._loop.create_connection(lambda: protocol, host, port, **tls)
         except TimeoutError:
-            raise self._unreachable(broker_id, f"{host}:{port} does not answer within {CONNECT_SECONDS} s") from None
+            raise UpstreamUnreachable(f"{host}:{port} does not answer within {CONNECT_SECONDS} s") from None
         except (OSError, UnicodeError) as problem:
             reason = getattr(problem, "verify_message", "") or str(problem)
-            raise self._unreachable(broker_id, f"{host}:{port}: {reason}") from None
-        self._failed_at.pop(broker_id, None)
+            raise UpstreamUnreachable(f"{host}:{port}: {reason}") from None
 
-    def _unreachable(self, broker_id: int, reason: str) -> UpstreamUnreachable:
+    def _log(self, broker_id: int, reason: str) -> None:
         """Log the failure, for each broker once in an interval: clients try again and again."""
         now = self._failed_at[broker_id] = self._loop.time()
         logged_at = self._logged_at.get(broker_id)
@@ -81,7 +91,6 @@ class Upstreams:
             self._logged_at[broker_id] = now
         else:
             self._suppressed[broker_id] = self._suppressed.get(broker_id, 0) + 1
-        return UpstreamUnreachable(f"broker {broker_id}: {reason}")
 
 
 def bound_write_buffer(transport: Any) -> None:

@@ -11,9 +11,8 @@ from itertools import islice
 from types import GeneratorType
 from typing import Any, Final, Protocol
 
-from _wire.apis import APIS
 from _wire.errors import ErrorCode, MalformedMessage
-from _wire.headers import decode_response_header, encode_request
+from coordinator.client.requests import Sent, encoded
 from coordinator.cluster.rights.named_topics import TOPICS_BY_ID, Ids, give_names
 from coordinator.cluster.rights.probes import Permission, Probe, probes_for
 from coordinator.front.authorization_step import AuthorizationStep, KnowsHeartbeats, ReportsDenials
@@ -59,7 +58,7 @@ class CachedRights:
     """The authorizer: what was found out in the last while. What is not known is denied."""
 
     def __init__(self) -> None:
-        self._known: dict[Principal, dict[tuple[int, str | None], bool]] = {}
+        self._cached: dict[Principal, dict[tuple[int, str | None], bool]] = {}
         self._bytes: dict[Principal, int] = {}
         """Of the names."""
         self._decisions = self._names_bytes = 0
@@ -68,7 +67,7 @@ class CachedRights:
         self._expiry: asyncio.TimerHandle | None = None
 
     def learn(self, principal: Principal, rights: Mapping[Permission, bool]) -> None:
-        existing = self._known.setdefault(principal, {})
+        existing = self._cached.setdefault(principal, {})
         before, names_bytes = len(existing), 0
         for (operation, resource_type, name), is_allowed in rights.items():
             question = question_of(operation, resource_type), name
@@ -79,7 +78,7 @@ class CachedRights:
         self._names_bytes += names_bytes
         self._bytes[principal] = self._bytes.get(principal, 0) + names_bytes
         while self._decisions > DECISIONS_MAX or self._names_bytes > DECISIONS_BYTES_MAX:
-            others = [each for each in self._known if each != principal]
+            others = [each for each in self._cached if each != principal]
             if not others:
                 break
             self.forget(max(others, key=self._weight))
@@ -88,21 +87,21 @@ class CachedRights:
 
     def forget(self, principal: Principal) -> None:
         """The connection is closed, or what it may do is to be asked again."""
-        self._decisions -= len(self._known.pop(principal, ()))
+        self._decisions -= len(self._cached.pop(principal, ()))
         self._names_bytes -= self._bytes.pop(principal, 0)
 
     def make_room(self, principal: Principal) -> None:
         """A request of this client is about to be asked about. What was kept of it goes if that is much."""
-        known = len(self._known.get(principal, ()))
+        cached = len(self._cached.get(principal, ()))
         if (
-            known + NAMES_MAX > DECISIONS_OF_ONE_MAX
+            cached + NAMES_MAX > DECISIONS_OF_ONE_MAX
             or self._bytes.get(principal, 0) + NAMES_BYTES_MAX > DECISIONS_OF_ONE_BYTES_MAX
         ):
             self.forget(principal)
 
     def _weight(self, principal: Principal) -> float:
         """The larger of the client's parts of both bounds."""
-        return max(len(self._known[principal]) / DECISIONS_MAX, self._bytes.get(principal, 0) / DECISIONS_BYTES_MAX)
+        return max(len(self._cached[principal]) / DECISIONS_MAX, self._bytes.get(principal, 0) / DECISIONS_BYTES_MAX)
 
     def close(self) -> None:
         if self._expiry is not None:
@@ -110,7 +109,7 @@ class CachedRights:
 
     def _expire(self) -> None:
         self._expiry = None
-        self._known.clear()
+        self._cached.clear()
         self._bytes.clear()
         self._decisions = self._names_bytes = 0
         for changed in self._on_change:
@@ -121,7 +120,7 @@ class CachedRights:
     def authorize(
         self, principal: Principal, client_host: str, operation: AclOperation, resource_type: ResourceType, name: str
     ) -> bool:
-        return self._known.get(principal, {}).get((question_of(operation, resource_type), name), False)
+        return self._cached.get(principal, {}).get((question_of(operation, resource_type), name), False)
 
     def authorize_by_resource_type(
         self, principal: Principal, client_host: str, operation: AclOperation, resource_type: ResourceType
@@ -129,7 +128,7 @@ class CachedRights:
         return False
 
     def decisions(self, principal: Principal, client_host: str) -> Mapping[tuple[int, str | None], bool]:
-        return self._known.get(principal, {})
+        return self._cached.get(principal, {})
 
     def rule(
         self, principal: Principal, client_host: str, operation: AclOperation, resource_type: ResourceType, name: str
@@ -154,7 +153,7 @@ class RightsQuestions:
 
     def _unknown(self, route: Route, request: Any, call: RequestContext) -> list[Permission]:
         """All that the request needs, if anything of it is not known: the rest may expire before the answers come."""
-        known = self._rights.decisions(call.principal, call.client_host)
+        cached = self._rights.decisions(call.principal, call.client_host)
         needed = [
             Permission(requirement.operation, requirement.resource_type, name)
             for requirement in route.requirements
@@ -162,8 +161,8 @@ class RightsQuestions:
             for name in requirement.names(request, call.api_version)
             if isinstance(name, str)
         ]
-        is_known = all((question_of(operation, kind), name) in known for operation, kind, name in needed)
-        return [] if is_known else needed
+        is_cached = all((question_of(operation, kind), name) in cached for operation, kind, name in needed)
+        return [] if is_cached else needed
 
     def find_out(self, permissions: Iterable[Permission], call: RequestContext) -> Steps[None]:
         """Have it known what the client may do of this; what a broker does not tell is denied.
@@ -189,12 +188,11 @@ class RightsQuestions:
         self, probe: Probe, call: RequestContext, answered: Callable[[dict[Permission, bool] | None], None]
     ) -> None:
         self._correlation_id += 1
-        correlation_id, request = self._correlation_id, probe.request
+        frame, sent = encoded(self._correlation_id, call.client_id, probe.request, probe.version)
 
-        def read(frame: bytes | None) -> None:
-            answered(None if frame is None else _read(probe, frame))
+        def read(response: bytes | None) -> None:
+            answered(None if response is None else _read(probe, sent, response))
 
-        frame = encode_request(correlation_id, call.client_id, request, probe.version)
         self._upstream.ask(call, frame[LENGTH_BYTES:], read)
 
 
@@ -274,11 +272,9 @@ def _bounded(permissions: Iterable[Permission]) -> list[Permission]:
     return asked
 
 
-def _read(probe: Probe, frame: bytes) -> dict[Permission, bool]:
+def _read(probe: Probe, sent: Sent, frame: bytes) -> dict[Permission, bool]:
     """What the response to a probe says; nothing if it cannot be decoded."""
-    api_key = probe.request.API_KEY
     try:
-        _, body_start = decode_response_header(frame, api_key, probe.version)
-        return probe.read(APIS[api_key].response.decode(frame, probe.version, body_start))
+        return probe.read(sent.decoder(frame)())
     except MalformedMessage:
         return {}

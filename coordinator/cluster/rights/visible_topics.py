@@ -49,5 +49,5 @@ class VisibleTopics:
             if rights is None:
                 return None
             found += [name for name, permission in zip(portion, permissions, strict=True) if rights.get(permission)]
-        are_known = yield from awaited(partial(self._topics.know, found))
-        return found if are_known else None
+        has_topics = yield from awaited(partial(self._topics.know, found))
+        return found if has_topics else None

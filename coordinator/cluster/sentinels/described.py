@@ -52,7 +52,7 @@ async def describe(connection: BrokerConnection, group_id: str) -> DescribedGrou
 
 async def _describe_of_consumer_protocol(connection: BrokerConnection, group_id: str) -> DescribedGroup | ErrorCode:
     """A group that is not known by DescribeGroups may be one of KIP-848."""
-    if ConsumerGroupDescribeRequest.API_KEY not in connection.versions:
+    if not connection.requests.supports(ConsumerGroupDescribeRequest.API_KEY):
         return DescribedGroup(UNKNOWN_STATE, [])
     response = await connection.request(ConsumerGroupDescribeRequest(group_ids=[group_id]))
     (group,) = response.groups

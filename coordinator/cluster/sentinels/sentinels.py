@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Coroutine, Iterable
+from functools import partial
 from typing import Any, Final, TypeAlias, TypeVar
 from zlib import crc32
 
@@ -11,12 +12,12 @@ from coordinator.cluster.brokers.backoff import tried
 from coordinator.cluster.brokers.brokers import Brokers
 from coordinator.cluster.brokers.connection import BrokerConnection
 from coordinator.cluster.brokers.errors import BrokerError, RetriableAnswer
-from coordinator.cluster.brokers.found import Unknown
 from coordinator.cluster.brokers.tasks import Tasks
 from coordinator.cluster.sentinels import membership
 from coordinator.cluster.sentinels.described import DescribedGroup, describe
 from coordinator.cluster.sentinels.membership import INSTANCE_ID, Sentinel
 from coordinator.logger import logger
+from coordinator.runtime.slices import Steps
 
 GROUP_KEY: Final = 0
 JOINING_MAX: Final = 16
@@ -59,7 +60,7 @@ class Sentinels:
         self._tasks = Tasks()
 
     def start(self) -> None:
-        self._tasks.start(self._keep_alive())
+        self._tasks.every(SWEEP_SECONDS, self._keep_alive)
 
     def stop(self) -> None:
         self._tasks.cancel()
@@ -120,7 +121,7 @@ class Sentinels:
     async def _has_members(self, group_id: str) -> bool:
         """Kafka 4.3 fails in the join of a sentinel to a group of KIP-848 that takes classic members: it cannot read
         its metadata as a subscription."""
-        described = await self.describe(group_id)
+        described = await self._describe(group_id)
         return not isinstance(described, ErrorCode) and described.has_members
 
     async def _tried(self, ask: Callable[[], Coroutine[Any, Any, T | ErrorCode]]) -> T | ErrorCode:
@@ -136,12 +137,13 @@ class Sentinels:
 
     # ---- leaving
 
-    async def leave(self, group_id: str) -> ErrorCode:
+    def leave(self, group_id: str) -> Steps[ErrorCode]:
         """Have the sentinel leave; the group at the cluster is Empty then. Also if it is not known to be a member."""
+        return self._tasks.steps(partial(self._leave, group_id))
 
+    async def _leave(self, group_id: str) -> ErrorCode:
         async def ask() -> ErrorCode:
-            connection = await self._connection(group_id)
-            return await membership.leave(connection, group_id)
+            return await membership.leave(await self.connection_of(group_id), group_id)
 
         error: ErrorCode = await self._tried(ask)
         self.forget([group_id])
@@ -149,29 +151,16 @@ class Sentinels:
 
     # ---- the group at the cluster
 
-    async def is_free(self, group_id: str) -> bool | Unknown:
-        """Whether nobody but a sentinel is in the group at the cluster."""
-        if group_id in self._open:
-            return True
-        described = await self.describe(group_id)
-        return Unknown(described) if isinstance(described, ErrorCode) else not described.has_members
-
-    async def describe(self, group_id: str) -> DescribedGroup | ErrorCode:
+    def describe(self, group_id: str) -> Steps[DescribedGroup | ErrorCode]:
         """The group at the cluster, without its sentinel."""
+        return self._tasks.steps(partial(self._describe, group_id))
 
+    async def _describe(self, group_id: str) -> DescribedGroup | ErrorCode:
         async def ask() -> DescribedGroup | ErrorCode:
-            return await describe(await self._connection(group_id), group_id)
+            return await describe(await self.connection_of(group_id), group_id)
 
         described: DescribedGroup | ErrorCode = await self._tried(ask)
         return described
-
-    async def _connection(self, group_id: str, purpose: str = "sentinels") -> BrokerConnection:
-        broker_id = self._coordinators.get(group_id)
-        if broker_id is None:
-            broker_id = await self._brokers.coordinator_of(group_id, GROUP_KEY)
-            if group_id in self._open:
-                self._coordinators[group_id] = broker_id
-        return await self._brokers.connection(broker_id, f"{purpose} {crc32(group_id.encode()) % CONNECTIONS}")
 
     async def connection_of(self, group_id: str, purpose: str = "sentinels") -> BrokerConnection:
         """The connection to the group's coordinator at the cluster; that of its sentinel, or one for another purpose.
@@ -179,7 +168,12 @@ class Sentinels:
         Raises:
             BrokerError: there is none.
         """
-        return await self._connection(group_id, purpose)
+        broker_id = self._coordinators.get(group_id)
+        if broker_id is None:
+            broker_id = await self._brokers.coordinator_of(group_id, GROUP_KEY)
+            if group_id in self._open:
+                self._coordinators[group_id] = broker_id
+        return await self._brokers.connection(broker_id, f"{purpose} {crc32(group_id.encode()) % CONNECTIONS}")
 
     def moved(self, group_id: str) -> None:
         """The coordinator of the group at the cluster is another broker, or cannot be reached."""
@@ -188,13 +182,11 @@ class Sentinels:
     # ---- heartbeats
 
     async def _keep_alive(self) -> None:
-        while True:
-            await asyncio.sleep(SWEEP_SECONDS)
-            now = self._loop.time()
-            for group_id, sentinel in list(self._open.items()):
-                if now - self._last_heartbeat[group_id] >= sentinel.session_ms / 1000 / HEARTBEATS_PER_SESSION:
-                    self._last_heartbeat[group_id] = now
-                    await self._heartbeat(sentinel)
+        now = self._loop.time()
+        for group_id, sentinel in list(self._open.items()):
+            if now - self._last_heartbeat[group_id] >= sentinel.session_ms / 1000 / HEARTBEATS_PER_SESSION:
+                self._last_heartbeat[group_id] = now
+                await self._heartbeat(sentinel)
 
     async def _heartbeat(self, sentinel: Sentinel) -> None:
         request = HeartbeatRequest(
@@ -204,7 +196,7 @@ class Sentinels:
             group_instance_id=INSTANCE_ID,
         )
         try:
-            connection = await self._connection(sentinel.group_id)
+            connection = await self.connection_of(sentinel.group_id)
             response = await connection.request(request, 4)
         except BrokerError as problem:
             logger.warning("no heartbeat of a sentinel", group=sentinel.group_id, problem=str(problem))

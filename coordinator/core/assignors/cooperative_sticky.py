@@ -22,10 +22,10 @@ def assign(members: Sequence[MemberSubscription], topics: Mapping[str, Topic]) -
     }
     if len(given) < len(target) and not subscriptions_are_equal(members):
         given = _without_afterthoughts(members, topics, given)
-    taken: dict[str, list[Partition]] = {member.member_id: [] for member in members}
+    shares: dict[str, list[Partition]] = {member.member_id: [] for member in members}
     for partition, member_id in given.items():
-        taken[member_id].append(partition)
-    return {member_id: by_topic(partitions) for member_id, partitions in taken.items()}
+        shares[member_id].append(partition)
+    return {member_id: by_topic(partitions) for member_id, partitions in shares.items()}
 
 
 def _without_afterthoughts(

@@ -22,14 +22,14 @@ def assign_equal_shares(
     if racks.decide:
         unassigned = shares.assign_within_racks(unassigned)
     shares.assign_in_turns(unassigned)
-    return shares.taken
+    return shares.assigned
 
 
 class _EqualShares:
     """`_hungry` has the members below the quota, `_full` those that have the quota and may get one more."""
 
     def __init__(self, owned: Mapping[str, Sequence[Partition]], topics: Mapping[str, Topic], racks: Racks) -> None:
-        self.taken: dict[str, list[Partition]] = {}
+        self.assigned: dict[str, list[Partition]] = {}
         self._owned = owned
         self._racks = racks
         self._partitions = [(name, number) for name in sorted(topics) for number in range(topics[name].partition_count)]
@@ -47,21 +47,21 @@ class _EqualShares:
             owned.sort(key=_by_number)
             if len(owned) < self._quota:
                 self._hungry.append(member_id)
-                self.taken[member_id] = owned
+                self.assigned[member_id] = owned
             elif len(owned) > self._quota and self._extras > 0:
                 self._extras -= 1
-                self.taken[member_id] = owned[: self._quota + 1]
+                self.assigned[member_id] = owned[: self._quota + 1]
             else:
                 self._full.append(member_id)
-                self.taken[member_id] = owned[: self._quota]
+                self.assigned[member_id] = owned[: self._quota]
         self._hungry.sort(key=text_key)
         self._full.sort(key=text_key)
 
     def unassigned(self) -> list[Partition]:
         """The partitions without an owner. If members have racks, those with the fewest members nearby come first."""
-        kept = set(chain.from_iterable(self.taken.values()))
+        kept = set(chain.from_iterable(self.assigned.values()))
         partitions = [partition for partition in self._partitions if partition not in kept]
-        return sorted(partitions, key=self._racks.members_near) if self._racks.known else partitions
+        return sorted(partitions, key=self._racks.members_near) if self._racks.are_used else partitions
 
     def assign_within_racks(self, partitions: Sequence[Partition]) -> list[Partition]:
         """Assign to hungry members in the rack of a replica, otherwise to full ones there; return the rest."""
@@ -70,12 +70,12 @@ class _EqualShares:
         full = _Circle(self._full, self._racks)
         for partition in partitions:
             if (member_id := hungry.next_near(partition)) is not None:
-                self.taken[member_id].append(partition)
-                if len(self.taken[member_id]) == self._quota:
+                self.assigned[member_id].append(partition)
+                if len(self.assigned[member_id]) == self._quota:
                     hungry.remove(member_id)
                     full.append(member_id)
             elif self._extras > 0 and (member_id := full.first_near(partition)) is not None:
-                self.taken[member_id].append(partition)
+                self.assigned[member_id].append(partition)
                 self._extras -= 1
                 full.remove(member_id)
             else:
@@ -88,11 +88,11 @@ class _EqualShares:
         hungry, full = deque(self._hungry), deque(self._full)
         for partition in partitions:
             if not hungry:
-                self.taken[full.popleft()].append(partition)
+                self.assigned[full.popleft()].append(partition)
                 continue
             member_id = hungry.popleft()
-            self.taken[member_id].append(partition)
-            if len(self.taken[member_id]) == self._quota:
+            self.assigned[member_id].append(partition)
+            if len(self.assigned[member_id]) == self._quota:
                 full.append(member_id)
             else:
                 hungry.append(member_id)

@@ -53,8 +53,8 @@ class MemberSubscription(msgspec.Struct, frozen=True):
 
 def subscribed(members: Iterable[MemberSubscription], topics: Mapping[str, Topic]) -> dict[str, Topic]:
     """Return the topics with a subscriber and with partitions, sorted by name."""
-    wanted = frozenset[str]().union(*(member.topics for member in members))
-    return {name: topics[name] for name in sorted(wanted & topics.keys()) if topics[name].partition_count > 0}
+    names = frozenset[str]().union(*(member.topics for member in members))
+    return {name: topics[name] for name in sorted(names & topics.keys()) if topics[name].partition_count > 0}
 
 
 def by_topic(partitions: Iterable[Partition]) -> PartitionsByTopic:

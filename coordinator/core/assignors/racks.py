@@ -25,9 +25,9 @@ class Racks:
         self._of_member = member_racks(members)
         self._of_partition: dict[Partition, frozenset[str]] = {}
         self._members_in = Counter(self._of_member.values())
-        self.known = bool(self._of_member)
+        self.are_used = bool(self._of_member)
         self.decide = False
-        if self.known:
+        if self.are_used:
             for name, topic in topics.items():
                 for partition in range(topic.partition_count):
                     self._of_partition[name, partition] = topic.racks_of(partition)

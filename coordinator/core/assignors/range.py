@@ -27,7 +27,7 @@ def assign(members: Sequence[MemberSubscription], topics: Mapping[str, Topic]) -
     assignment: Assignment = {member.member_id: {} for member in members}
     for topic in shares:
         topic.fill()
-        for member_id, partitions in topic.taken.items():
+        for member_id, partitions in topic.assigned.items():
             assignment[member_id][topic.name] = sorted(partitions)
     return assignment
 
@@ -38,7 +38,7 @@ class _Shares:
     def __init__(self, name: str, topic: Topic, subscribers: Sequence[str], racks: Mapping[str, str]) -> None:
         self.name = name
         self.subscribers = subscribers
-        self.taken: dict[str, list[int]] = {}
+        self.assigned: dict[str, list[int]] = {}
         self._left = dict.fromkeys(range(topic.partition_count))
         self._quota, self._extras = divmod(topic.partition_count, len(subscribers))
         self._racks = (
@@ -55,7 +55,7 @@ class _Shares:
 
     def room(self, member_id: str) -> int:
         """How many more partitions the member may get."""
-        return max(0, self._quota + (self._extras > 0) - len(self.taken.get(member_id, ())))
+        return max(0, self._quota + (self._extras > 0) - len(self.assigned.get(member_id, ())))
 
     def matches(self, member_id: str, partition: int) -> bool:
         """True if the member has no rack, or its rack has a replica."""
@@ -64,19 +64,19 @@ class _Shares:
 
     def assign(self, member_id: str, partitions: Iterable[int]) -> None:
         """Assign partitions that are still unassigned."""
-        taken = self.taken.setdefault(member_id, [])
+        assigned = self.assigned.setdefault(member_id, [])
         for partition in partitions:
             del self._left[partition]
-            taken.append(partition)
-        if len(taken) > self._quota:
+            assigned.append(partition)
+        if len(assigned) > self._quota:
             self._extras -= 1
 
-    def fill(self, may_take: Callable[[str, int], bool] | None = None) -> None:
+    def fill(self, fits: Callable[[str, int], bool] | None = None) -> None:
         """Assign to each member in turn the first unassigned partitions that it may take, up to its room."""
         for member_id in self.subscribers:
             if not self._left:
                 return
-            fit = self._left if may_take is None else (count for count in self._left if may_take(member_id, count))
+            fit = self._left if fits is None else (count for count in self._left if fits(member_id, count))
             partitions = list(islice(fit, self.room(member_id)))
             if partitions:
                 self.assign(member_id, partitions)

@@ -29,10 +29,10 @@ def assign_sticky(members: Sequence[MemberSubscription], topics: Mapping[str, To
         for partition, member_id in claims.owner.items():
             if partition[0] in existing:
                 owned[member_id].append(partition)
-        taken = assign_equal_shares(owned, existing, racks)
+        shares = assign_equal_shares(owned, existing, racks)
     else:
-        taken = assign_balanced(subscriptions, existing, claims, racks)
-    return {member.member_id: by_topic(taken[member.member_id]) for member in members}
+        shares = assign_balanced(subscriptions, existing, claims, racks)
+    return {member.member_id: by_topic(shares[member.member_id]) for member in members}
 
 
 def subscriptions_are_equal(members: Sequence[MemberSubscription]) -> bool:

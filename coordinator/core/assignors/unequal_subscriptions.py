@@ -46,7 +46,7 @@ def assign_balanced(
     search.even_out([partition for partition in partitions if not search.is_at_home(partition)])
     search.even_out(partitions)
     search.bring_home(partitions)
-    return {member_id: list(partitions) for member_id, partitions in search.taken.items()}
+    return {member_id: list(partitions) for member_id, partitions in search.assigned.items()}
 
 
 class _Loads:
@@ -99,7 +99,7 @@ class _Search:
     """An assignment that is being balanced. A partition is at home if its member owned it before."""
 
     def __init__(self, loads: _Loads, claims: Claims, racks: Racks) -> None:
-        self.taken: dict[str, dict[Partition, None]] = {member_id: {} for member_id in loads.subscriptions}
+        self.assigned: dict[str, dict[Partition, None]] = {member_id: {} for member_id in loads.subscriptions}
         self._loads = loads
         self._claims = claims
         self._racks = racks
@@ -110,7 +110,7 @@ class _Search:
 
     def give(self, partition: Partition, member_id: str) -> None:
         self._owner[partition] = member_id
-        self.taken[member_id][partition] = None
+        self.assigned[member_id][partition] = None
         self._loads.add(member_id, 1)
 
     def assign(self, partitions: Iterable[Partition]) -> None:
@@ -152,7 +152,7 @@ class _Search:
             if home is None or self.is_at_home(partition) or not self._may_have(home, partition):
                 continue
             owner = self._owner[partition]
-            for other in self.taken[home]:
+            for other in self.assigned[home]:
                 if not self.is_at_home(other) and self._may_have(owner, other):
                     self._move(partition, home)
                     self._move(other, owner)
@@ -177,7 +177,7 @@ class _Search:
         """The partition to move: one that comes home with it, otherwise one not at home, otherwise `partition`."""
         home = self._claims.owner
         subscription = self._loads.subscriptions[member_id]
-        candidates = [tp for tp in self.taken[self._owner[partition]] if tp[0] in subscription]
+        candidates = [tp for tp in self.assigned[self._owner[partition]] if tp[0] in subscription]
         for candidate in candidates:
             if home.get(candidate) == member_id:
                 return candidate
@@ -187,6 +187,6 @@ class _Search:
 
     def _move(self, partition: Partition, member_id: str) -> None:
         former = self._owner[partition]
-        del self.taken[former][partition]
+        del self.assigned[former][partition]
         self._loads.add(former, -1)
         self.give(partition, member_id)

@@ -32,7 +32,7 @@ from coordinator.core.groups.connection_at_removal import heard_before
 from coordinator.core.groups.events import GroupCreated
 from coordinator.core.groups.group import Group
 from coordinator.core.groups.rejections import rejecting
-from coordinator.core.groups.requests import InstanceTaken
+from coordinator.core.groups.requests import JoinAsInstance
 from coordinator.core.groups.states import COMPLETING_REBALANCE, EMPTY, PREPARING_REBALANCE, STABLE
 from coordinator.core.operation import Answer
 from coordinator.core.sessions import SessionEnded, SessionStarted
@@ -113,7 +113,7 @@ def reject_other_kind(group: Group[Any], request: JoinGroupRequest, context: Ope
     return _reject(context, ErrorCode.INCONSISTENT_GROUP_PROTOCOL, request.member_id)
 
 
-def join_as_instance(group: Group[ClassicGroup] | None, request: InstanceTaken, context: OperationContext) -> Decision:
+def join_as_instance(group: Group[ClassicGroup] | None, request: JoinAsInstance, context: OperationContext) -> Decision:
     """Join with the instance id of a static member, for a cause that is not the member's restart.
 
     If the instance has gone meanwhile, nothing happens.
@@ -129,7 +129,7 @@ def join_as_instance(group: Group[ClassicGroup] | None, request: InstanceTaken, 
     return msgspec.structs.replace(decision, events=events)
 
 
-def _join_as(group: ClassicGroup, holder: Member, request: InstanceTaken) -> JoinGroupRequest:
+def _join_as(group: ClassicGroup, holder: Member, request: JoinAsInstance) -> JoinGroupRequest:
     """The JoinGroup of another client with what the holder of the instance id sent when it joined."""
     return JoinGroupRequest(
         group_id=group.group_id,
@@ -145,7 +145,7 @@ def _join_as(group: ClassicGroup, holder: Member, request: InstanceTaken) -> Joi
     )
 
 
-def join_as_instance_error(request: InstanceTaken, error: ErrorCode, api_version: int) -> JoinGroupResponse:
+def join_as_instance_error(request: JoinAsInstance, error: ErrorCode, api_version: int) -> JoinGroupResponse:
     return _rejection(error, NO_MEMBER_ID)
 
 

@@ -126,8 +126,8 @@ def _check_sync(group: ClassicGroup, request: SyncGroupRequest) -> ErrorCode:
         return error
     if request.generation_id != group.generation_id:
         return ErrorCode.ILLEGAL_GENERATION
-    for named, known in ((request.protocol_type, group.protocol_type), (request.protocol_name, group.protocol_name)):
-        if named is not None and known is not None and named != known:
+    for named, existing in ((request.protocol_type, group.protocol_type), (request.protocol_name, group.protocol_name)):
+        if named is not None and existing is not None and named != existing:
             return ErrorCode.INCONSISTENT_GROUP_PROTOCOL
     if group.state is PREPARING_REBALANCE:
         return ErrorCode.REBALANCE_IN_PROGRESS
@@ -210,7 +210,7 @@ def renewal(group: ClassicGroup, member_id: str) -> tuple[SessionRenewed, ...]:
 def renewal_by_commit(group: ClassicGroup, member_id: str) -> tuple[SessionRenewed, ...]:
     """As `renewal`: a commit says nothing of the connection by which its member sends heartbeats."""
     member = group.members.get(member_id)
-    return () if member is None else (SessionRenewed(member_id, member.session_timeout_ms, tells_client=False),)
+    return () if member is None else (SessionRenewed(member_id, member.session_timeout_ms, shows_client=False),)
 
 
 def leave_error(request: LeaveGroupRequest, error: ErrorCode, api_version: int) -> LeaveGroupResponse:

@@ -54,7 +54,7 @@ def replace(group: ClassicGroup, request: JoinGroupRequest, context: OperationCo
     )
     replies = answers_to_removed(old, ErrorCode.FENCED_INSTANCE_ID)
     if at_once:
-        replies.append(Reply(context.request_id, _take_over(group, old, member, context)))
+        replies.append(Reply(context.request_id, _replaced_response(group, old, member, context)))
     started = SessionStarted(
         new_member_id, request.group_instance_id, old.session_timeout_ms, member.session_timeout_ms
     )
@@ -65,7 +65,7 @@ def _with(group: ClassicGroup, old: Member, new: Member) -> list[Member]:
     return [new if member is old else member for member in group.members.values()]
 
 
-def _take_over(group: ClassicGroup, old: Member, new: Member, context: OperationContext) -> JoinGroupResponse:
+def _replaced_response(group: ClassicGroup, old: Member, new: Member, context: OperationContext) -> JoinGroupResponse:
     """The current generation, for the member that took over.
 
     Before v9 a leader could not be asked to skip the assignment: the response names its old id

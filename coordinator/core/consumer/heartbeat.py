@@ -173,7 +173,7 @@ def _answer(
         response.assignment = assignment_of(current.assigned)
     assert context.request_id is not None
     events, effects = tuple(step.events), step.effects()
-    if step.is_known and group.members[member_id].client_connection is not context.client_connection:
+    if step.is_member and group.members[member_id].client_connection is not context.client_connection:
         events += client_seen(group.group_id, group.members, member_id, context)
     if group.failed_target is not None or group.failed_resolution is not None:
         failure = reason_to_report(group, step.metadata, step.group_epoch)

@@ -117,12 +117,12 @@ def remove(group: ConsumerGroup, departures: Sequence[Departure], context: Opera
     )
     version = context.topics.topics_version
     is_same = not forgotten and not after.named.vanished(context.topics)
-    is_known = is_same and group.checked_version == version
+    is_checked = is_same and group.checked_version == version
     bumped = GroupEpochBumped(
         group_id=group.group_id,
         at_ms=context.wall_ms,
         epoch=group.epoch + 1,
-        metadata_hash=group.subscribed_hash if is_known else after.hash_of_topics(context.topics),
+        metadata_hash=group.subscribed_hash if is_checked else after.hash_of_topics(context.topics),
         cause=departures[0].cause,
         member_id=departures[0].member.member_id,
         topics_version=version,

@@ -165,7 +165,7 @@ class MemberUpdate:
         return self._reconcile(self._names_changed or pattern_changed)
 
     @property
-    def is_known(self) -> bool:
+    def is_member(self) -> bool:
         """Whether the request is of a member of the group, under the id that it has."""
         return type(self._sender) is Existing
 

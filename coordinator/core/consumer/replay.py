@@ -189,8 +189,8 @@ def _set_current(group: ConsumerGroup, key: ConsumerGroupCurrentMemberAssignment
 
 
 def _state_of(number: int) -> MemberState:
-    known = {member_state.value for member_state in MemberState}
-    return MemberState(number) if number in known else MemberState.UNKNOWN
+    states = {member_state.value for member_state in MemberState}
+    return MemberState(number) if number in states else MemberState.UNKNOWN
 
 
 def _with_epochs(topics: Iterable[Any], member_epoch: int) -> dict[bytes, dict[int, int]]:

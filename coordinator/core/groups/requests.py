@@ -26,7 +26,7 @@ class ForcedRebalance(msgspec.Struct, frozen=True):
     reason: str
 
 
-class InstanceTaken(msgspec.Struct, frozen=True):
+class JoinAsInstance(msgspec.Struct, frozen=True):
     """Another client joins with the instance id of a static member, with what its holder sent when it joined."""
 
     group_instance_id: str

@@ -171,10 +171,10 @@ cdef class BatchReplay:
         cdef Py_ssize_t prefix_bytes = record.key_bytes - PARTITION_BYTES
         cdef int32_t partition = <int32_t>load_uint32(record.key + prefix_bytes)
         cdef bytes prefix = bytes_of(record.key, prefix_bytes)
-        cdef PyObject *known = PyDict_GetItemWithError(self._offsets, prefix)
+        cdef PyObject *existing = PyDict_GetItemWithError(self._offsets, prefix)
         cdef object of_topic
-        if known != NULL:
-            of_topic = <object>known
+        if existing != NULL:
+            of_topic = <object>existing
         else:
             # Decodes the key. A prefix that is found again therefore belongs to a valid key.
             key = bytes_of(record.key, record.key_bytes)

@@ -60,28 +60,28 @@ def prepare(
         return Answer(request_error(request, ErrorCode.UNSUPPORTED_VERSION, context.api_version))
     if len(request.topics) > TOPICS_AT_ONCE:
         return _prepare_in_steps(request, context)
-    known = ExistingTopics(request, [], [])
+    checked = ExistingTopics(request, [], [])
     rejected: dict[object, OffsetCommitResponseTopic] = {}
-    _split_existing(request.topics, context, known.topics, rejected)
+    _split_existing(request.topics, context, checked.topics, rejected)
     if rejected:
-        return _prepared(known, rejected)
-    return known if known.topics else Answer(OffsetCommitResponse())
+        return _prepared(checked, rejected)
+    return checked if checked.topics else Answer(OffsetCommitResponse())
 
 
 def _prepare_in_steps(
     request: OffsetCommitRequest, context: OperationContext
 ) -> Generator[None, None, ExistingTopics | Answer]:
-    known = ExistingTopics(request, [], [])
+    checked = ExistingTopics(request, [], [])
     rejected: dict[object, OffsetCommitResponseTopic] = {}
     for first in range(0, len(request.topics), TOPICS_AT_ONCE):
-        _split_existing(request.topics[first : first + TOPICS_AT_ONCE], context, known.topics, rejected)
+        _split_existing(request.topics[first : first + TOPICS_AT_ONCE], context, checked.topics, rejected)
         yield
-    return _prepared(known, rejected)
+    return _prepared(checked, rejected)
 
 
-def _prepared(known: ExistingTopics, rejected: dict[object, OffsetCommitResponseTopic]) -> ExistingTopics | Answer:
-    known.rejected = list(rejected.values())
-    return known if known.topics else Answer(OffsetCommitResponse(topics=known.rejected))
+def _prepared(checked: ExistingTopics, rejected: dict[object, OffsetCommitResponseTopic]) -> ExistingTopics | Answer:
+    checked.rejected = list(rejected.values())
+    return checked if checked.topics else Answer(OffsetCommitResponse(topics=checked.rejected))
 
 
 def error_response(prepared: ExistingTopics, error: ErrorCode, api_version: int) -> OffsetCommitResponse:
@@ -116,13 +116,13 @@ def commit(group: Group[Any] | None, prepared: ExistingTopics, context: Operatio
     if error is not NONE:
         rejected = (Reply(context.request_id, error_response(prepared, error, context.api_version)),)
         # Also when a rebalance rejects it, which is part of the protocol: it is counted as what the rebalance cost.
-        told = () if group is None else (rejection(group, "OffsetCommit", request, error, context),)
-        return Decision(told, rejected, no_step_follows=True)
+        reported = () if group is None else (rejection(group, "OffsetCommit", request, error, context),)
+        return Decision(reported, rejected, no_step_follows=True)
     retention_ms = request.retention_time_ms
     expire_ms = None if retention_ms == NO_RETENTION_TIME else _expire_timestamp_ms(retention_ms, at_ms)
-    known = {} if group is None else group.offsets.by_topic
+    by_topic = {} if group is None else group.offsets.by_topic
     accepted, answered, goes_back = accept_offsets(
-        prepared.topics, at_ms, expire_ms, context.config[OFFSET_METADATA_MAX_BYTES], known
+        prepared.topics, at_ms, expire_ms, context.config[OFFSET_METADATA_MAX_BYTES], by_topic
     )
     response = OffsetCommitResponse(topics=answered)
     if prepared.rejected:
@@ -209,7 +209,7 @@ def _expire_timestamp_ms(retention_time_ms: int, committed_ms: int) -> int:
 def _split_existing(
     requested: list[OffsetCommitRequestTopic],
     context: OperationContext,
-    known: list[OffsetCommitRequestTopic],
+    checked: list[OffsetCommitRequestTopic],
     rejected: dict[object, OffsetCommitResponseTopic],
 ) -> None:
     """Add the partitions that exist, and the answers for the others: a topic has one entry among these.
@@ -223,14 +223,14 @@ def _split_existing(
         count = topics.partition_count(topic.name) if topic.name else 0
         if count and are_partitions(topic.partitions, count):
             if topic.partitions:
-                known.append(topic)
+                checked.append(topic)
             continue
         is_unknown_id = by_id and not topic.name
         error = ErrorCode.UNKNOWN_TOPIC_ID if is_unknown_id else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
         existing, missing = split_partitions(topic.partitions, count, error)
         _add_topics(rejected, [OffsetCommitResponseTopic(name=topic.name, topic_id=topic.topic_id, partitions=missing)])
         if existing:
-            known.append(OffsetCommitRequestTopic(name=topic.name, topic_id=topic.topic_id, partitions=existing))
+            checked.append(OffsetCommitRequestTopic(name=topic.name, topic_id=topic.topic_id, partitions=existing))
 
 
 def _add_topics(

@@ -94,22 +94,22 @@ class PendingOffsets:  # noqa: PLW1641 - it changes
             of_producer.committer, of_producer.member_id = committer, member_id
 
     def moved_back(
-        self, producer_id: int, known: Mapping[str, Mapping[int, CommittedOffset]], offsets_max: int | None
+        self, producer_id: int, committed_offsets: Mapping[str, Mapping[int, CommittedOffset]], offsets_max: int | None
     ) -> dict[str, list[list[int]]]:
         """What `complete` would set back, if the transaction is committed: topic → [partition, from, to].
 
-        `known` are the committed offsets, topic → partition → offset.
+        `committed_offsets` are the committed offsets, topic → partition → offset.
         """
         found: dict[str, list[list[int]]] = {}
         of_producer = self.by_producer.get(producer_id, OffsetsOfTransaction())
         left = of_producer.count if offsets_max is None else min(offsets_max, of_producer.count)
         for topic, of_topic in islice(of_producer.by_topic.items(), left):
-            of_known = known.get(topic)
-            if of_known is not None:
+            committed_of_topic = committed_offsets.get(topic)
+            if committed_of_topic is not None:
                 back = [
                     [partition, had.offset, offset.offset]
                     for partition, offset in islice(of_topic.offsets.items(), left)
-                    if (had := of_known.get(partition)) is not None
+                    if (had := committed_of_topic.get(partition)) is not None
                     and offset.offset < had.offset
                     and not self._is_superseded(topic, partition, of_topic.orders[partition])
                 ]

@@ -86,9 +86,9 @@ cpdef bint is_metadata_too_long(str metadata, Py_ssize_t length_max) except -1:
 
 
 def accept_offsets(
-    list topics, int64_t now_ms, expire_timestamp_ms, Py_ssize_t metadata_length_max, dict known not None
+    list topics, int64_t now_ms, expire_timestamp_ms, Py_ssize_t metadata_length_max, dict committed_before not None
 ):
-    cdef dict taken = {}, of_topic, before
+    cdef dict accepted_by_topic = {}, of_topic, before
     cdef list answered = [], answers
     cdef bint goes_back = False
     cdef object index, committed
@@ -99,8 +99,8 @@ def accept_offsets(
     cdef CommittedOffset position
     cdef str metadata
     for topic in topics:
-        of_topic = taken.get(topic.name) or {}
-        before = known.get(topic.name)
+        of_topic = accepted_by_topic.get(topic.name) or {}
+        before = committed_before.get(topic.name)
         answers = []
         for partition in topic.partitions:
             answer = OffsetCommitResponsePartition.__new__(OffsetCommitResponsePartition)
@@ -123,11 +123,11 @@ def accept_offsets(
                 committed = before.get(index)
                 goes_back = committed is not None and position.offset < (<CommittedOffset>committed).offset
         if of_topic:
-            taken[topic.name] = of_topic
+            accepted_by_topic[topic.name] = of_topic
         answered_topic = OffsetCommitResponseTopic.__new__(OffsetCommitResponseTopic)
         answered_topic.name, answered_topic.topic_id, answered_topic.partitions = topic.name, topic.topic_id, answers
         answered.append(answered_topic)
-    return taken, answered, goes_back
+    return accepted_by_topic, answered, goes_back
 
 
 def accept_transactional_offsets(list topics, int64_t now_ms, Py_ssize_t metadata_length_max):
@@ -287,28 +287,28 @@ def asks_for_few(OffsetFetchRequest request not None, Py_ssize_t topics_max, Py_
 
 def find_offsets(dict by_topic not None, list topics not None, int16_t of_nameless=0):
     cdef list found = []
-    cdef dict known
+    cdef dict committed_before
     cdef OffsetFetchRequestTopics topic
     cdef OffsetFetchResponseTopics answer
     for topic in topics:
         answer = OffsetFetchResponseTopics.__new__(OffsetFetchResponseTopics)
         answer.name, answer.topic_id = topic.name, topic.topic_id
-        known = by_topic.get(topic.name)
+        committed_before = by_topic.get(topic.name)
         answer.partitions = offsets_of(
-            NOTHING if known is None else known, topic.partition_indexes, 0 if topic.name else of_nameless
+            NOTHING if committed_before is None else committed_before, topic.partition_indexes, 0 if topic.name else of_nameless
         )
         found.append(answer)
     return found
 
 
-cdef list offsets_of(dict known, list partitions, int16_t error_code):
+cdef list offsets_of(dict committed_before, list partitions, int16_t error_code):
     cdef list found = []
     cdef OffsetFetchResponsePartitions answer
     cdef CommittedOffset position
     for partition in partitions:
         answer = OffsetFetchResponsePartitions.__new__(OffsetFetchResponsePartitions)
         answer.partition_index = partition
-        position = known.get(partition)
+        position = committed_before.get(partition)
         if position is None:
             answer.committed_offset = answer.committed_leader_epoch = -1
             answer.metadata = ""

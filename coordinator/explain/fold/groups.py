@@ -12,7 +12,7 @@ from coordinator.explain.changes import Changes, Removal
 from coordinator.explain.fold.members import BY_REQUEST, apply_removal
 from coordinator.explain.folded_group import PREPARING, REBALANCE_STATES, STABLE, FoldedGroup
 from coordinator.explain.generation import Outcome
-from coordinator.explain.known_member import KnownMember
+from coordinator.explain.known_member import MemberSoFar
 from coordinator.explain.owners import EAGER_ASSIGNORS, Owners
 from coordinator.explain.protocols.table import protocol_of
 
@@ -116,11 +116,11 @@ def _snapshot(history: FoldedGroup, event: schema.GroupSnapshot) -> None:
 
 
 def _apply_members(history: FoldedGroup, event: WholeGroup, members: list[MemberSnapshot]) -> None:
-    known, history.group_type, history.joined_ms = history.members, event.group_type, None
+    tracked, history.group_type, history.joined_ms = history.members, event.group_type, None
     history.members = {}
     for each in members:
         progress = event.progress.get(each.member.member_id)
-        before = known.get(each.member.member_id) or KnownMember(each.member)
+        before = tracked.get(each.member.member_id) or MemberSoFar(each.member)
         # Only the events of this run of the coordinator know the software and the principal of the client.
         knows_client = each.member.client_software_name or each.member.principal
         member = each.member if knows_client else before.member
@@ -133,16 +133,16 @@ def _apply_members(history: FoldedGroup, event: WholeGroup, members: list[Member
             revoking={} if progress is None else progress.revoking,
             is_revoking=progress is not None and progress.revoking_count > 0,
         )
-        if not history.owners.is_known:  # else it may be what they are to have, or had of a topic that is gone
+        if not history.owners.are_complete:  # else it may be what they are to have, or had of a topic that is gone
             history.owners.found(member, each.partitions)
-    history.owners.is_known |= event.state == STABLE and not any(each.unnamed_partitions for each in members)
+    history.owners.are_complete |= event.state == STABLE and not any(each.unnamed_partitions for each in members)
     latest = history.latest_stable
-    is_known = latest is not None and (latest.created_seq, latest.generation_id) == (
+    are_complete = latest is not None and (latest.created_seq, latest.generation_id) == (
         event.created_seq,
         event.generation_id,
     )
     is_converted = isinstance(event, schema.GroupConverted)  # the generation before, or a rebalance follows
-    if event.state == STABLE and not is_known and not is_converted:
+    if event.state == STABLE and not are_complete and not is_converted:
         _inherit(history, event, members)
 
 

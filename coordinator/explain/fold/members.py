@@ -10,7 +10,7 @@ from coordinator.explain.changes import CAME_TOO_LATE, CHANGES_KEPT_MAX, Joining
 from coordinator.explain.folded_group import STABLE, FoldedGroup
 from coordinator.explain.generation import OF_EPOCHS, MemberPart, Outcome
 from coordinator.explain.identities import identity
-from coordinator.explain.known_member import KnownMember
+from coordinator.explain.known_member import MemberSoFar
 from coordinator.explain.leaving import SYNC_FAILED
 from coordinator.explain.owners import is_cooperative
 from coordinator.explain.replaced_clients import remember_client
@@ -36,7 +36,7 @@ AT_ONCE_MS: Final = 1_000
 
 def _joined(history: FoldedGroup, event: schema.MemberJoined) -> None:
     history.joined_ms = None
-    history.members[event.member.member_id] = KnownMember(
+    history.members[event.member.member_id] = MemberSoFar(
         event.member,
         event.session_timeout_ms,
         event.rebalance_timeout_ms,
@@ -51,22 +51,22 @@ def _joined(history: FoldedGroup, event: schema.MemberJoined) -> None:
 
 def _rejoined(history: FoldedGroup, event: schema.MemberRejoined) -> None:
     history.joined_ms = None
-    known = history.members.get(event.member.member_id)
-    if known is None:
-        known = history.members[event.member.member_id] = KnownMember(event.member)
+    tracked = history.members.get(event.member.member_id)
+    if tracked is None:
+        tracked = history.members[event.member.member_id] = MemberSoFar(event.member)
     elif event.metadata_changed:
         pending = history.pending
-        pending.add(pending.resubscribed, _resubscription(event, known))
-    was_loaded, joined_ms = known.was_loaded, known.joined_ms
-    known.rejoin(event)
-    if history.group_type not in OF_EPOCHS and _keeps_what_it_owns(history, known):
+        pending.add(pending.resubscribed, _resubscription(event, tracked))
+    was_loaded, joined_ms = tracked.was_loaded, tracked.joined_ms
+    tracked.rejoin(event)
+    if history.group_type not in OF_EPOCHS and _keeps_what_it_owns(history, tracked):
         history.owners.still_had(event.member.member_id, event.time_ms)
         stable = history.latest_stable
         is_next = stable is not None and (joined_ms or 0) <= (stable.ended_ms or 0)
         part = stable.members.get(event.member.member_id) if stable is not None and is_next else None
         if part is not None and event.reason.startswith(SYNC_FAILED):
             history.owners.never_had(event.member.member_id, part.gained, part.lost)
-        elif part is not None and _was_not_told(history, event, part):
+        elif part is not None and _is_unreported(history, event, part):
             history.owners.never_had(event.member.member_id, part.gained, {})
     elif history.group_type not in OF_EPOCHS:
         history.owners.gave_up(
@@ -78,7 +78,7 @@ def _rejoined(history: FoldedGroup, event: schema.MemberRejoined) -> None:
     _note_join(history, event.member, event.join_ms, event.time_ms)
 
 
-def _was_not_told(history: FoldedGroup, event: schema.MemberRejoined, part: MemberPart) -> bool:
+def _is_unreported(history: FoldedGroup, event: schema.MemberRejoined, part: MemberPart) -> bool:
     """Whether a rebalance began so soon after the last one that a member of that had not sent SyncGroup by then.
 
     Java's consumer says why it rejoins; that this was so, too.
@@ -106,7 +106,7 @@ def _came_late(history: FoldedGroup, event: schema.MemberRejoined, *, was_loaded
     return LATE * silent_ms > event.session_timeout_ms or silent_ms > LATE_MS
 
 
-def _keeps_what_it_owns(history: FoldedGroup, member: KnownMember) -> bool:
+def _keeps_what_it_owns(history: FoldedGroup, member: MemberSoFar) -> bool:
     """Whether a member rejoins without giving up its partitions: one that also offers an eager assignor does not.
 
     Java's consumer uses the protocol that all of its assignors have (KIP-429), whichever one the group uses.
@@ -235,9 +235,9 @@ def _answered_ms(history: FoldedGroup, member_id: str) -> int | None:
     return None
 
 
-def _is_forgotten(member: MemberRef, known: MemberRef) -> bool:
+def _is_forgotten(member: MemberRef, tracked: MemberRef) -> bool:
     """Whether a load that no event tells of, as of a full disk, took what a client had said of itself."""
-    return bool(known.client_software_name) and not member.client_software_name
+    return bool(tracked.client_software_name) and not member.client_software_name
 
 
 def _is_back(history: FoldedGroup, event: schema.MemberRemoved | schema.DepartedMember) -> bool:
@@ -248,14 +248,14 @@ def _is_back(history: FoldedGroup, event: schema.MemberRemoved | schema.Departed
     """
     if history.joined_ms is None:
         history.joined_ms = {}
-        for known in history.members.values():
-            who = identity(known.member)
-            history.joined_ms[who] = max(history.joined_ms.get(who, 0), known.joined_ms or 0)
+        for tracked in history.members.values():
+            who = identity(tracked.member)
+            history.joined_ms[who] = max(history.joined_ms.get(who, 0), tracked.joined_ms or 0)
     joined_ms, closed_ms = history.joined_ms.get(identity(event.member)), event.connection_closed_ms
     return joined_ms is not None and closed_ms is not None and 0 <= joined_ms - closed_ms <= AT_ONCE_MS
 
 
-def _timeout_ms(history: FoldedGroup, removed: KnownMember | None, cause: Cause) -> int | None:
+def _timeout_ms(history: FoldedGroup, removed: MemberSoFar | None, cause: Cause) -> int | None:
     """The rebalance timeout of a member; what it was too late by is the largest of all members in a classic group."""
     own_ms = None if removed is None else removed.timeout_ms(cause)
     if own_ms is None or cause not in CAME_TOO_LATE or history.group_type in OF_EPOCHS:
@@ -270,19 +270,19 @@ def _replaced(history: FoldedGroup, event: schema.StaticMemberReplaced) -> None:
     if event.cause is not Cause.FAULT:  # a fault takes the place for no client
         remember_client(history.clients, event)
     old = history.members.pop(event.old_member_id, None)
-    known = history.members[event.member.member_id] = old or KnownMember(event.member)
-    old_member = known.member
-    known.member, known.joined_ms = event.member, event.time_ms
+    tracked = history.members[event.member.member_id] = old or MemberSoFar(event.member)
+    old_member = tracked.member
+    tracked.member, tracked.joined_ms = event.member, event.time_ms
     # In a consumer group an event about its subscription follows, if that is another one.
     topics = event.old_subscribed_topics if history.group_type in OF_EPOCHS else event.subscribed_topics
-    known.subscribed_topics = tuple(topics) or known.subscribed_topics
+    tracked.subscribed_topics = tuple(topics) or tracked.subscribed_topics
     history.owners.replaced(event.old_member_id, event.member)
-    _note_absence(history, event, known.left_ms)
+    _note_absence(history, event, tracked.left_ms)
     if event.state != STABLE and history.group_type not in OF_EPOCHS:
         # The new process has nothing yet, and that the old one had stopped is noticed by its replacement.
         history.owners.gave_up(event.member.member_id, event.time_ms, is_unsure=True)
     elif history.group_type not in OF_EPOCHS:
-        history.owners.goes_on(event.member, known.partitions, event.time_ms)
+        history.owners.goes_on(event.member, tracked.partitions, event.time_ms)
     change = Replacement(
         event.member,
         event.old_member_id,
@@ -312,10 +312,10 @@ def _note_absence(history: FoldedGroup, event: schema.StaticMemberReplaced, left
         history.owners.gave_up(event.member.member_id, stopped_ms, is_unsure=True)
 
 
-def _resubscription(event: schema.MemberRejoined, known: KnownMember) -> Resubscription:
-    before, now = set(known.subscribed_topics), set(event.subscribed_topics)
+def _resubscription(event: schema.MemberRejoined, tracked: MemberSoFar) -> Resubscription:
+    before, now = set(tracked.subscribed_topics), set(event.subscribed_topics)
     return Resubscription(
-        event.member, tuple(sorted(now - before)), tuple(sorted(before - now)), known.was_loaded, event.seq
+        event.member, tuple(sorted(now - before)), tuple(sorted(before - now)), tracked.was_loaded, event.seq
     )
 
 

@@ -9,7 +9,7 @@ from coordinator.core.causes import Cause
 from coordinator.explain.changes import Changes
 from coordinator.explain.folded_group import EMPTY, RECONCILED, STABLE, FoldedGroup
 from coordinator.explain.generation import OF_EPOCHS, Generation, LateTarget, Outcome
-from coordinator.explain.known_member import KnownMember
+from coordinator.explain.known_member import MemberSoFar
 from coordinator.explain.owners import without
 
 STALE_GENERATIONS: Final = 2
@@ -93,8 +93,8 @@ def _generation_started(history: FoldedGroup, event: schema.GenerationStarted) -
     if generation.is_epoch and event.join_ms is not None:
         generation.join_ms = max(0, event.time_ms - generation.rebalance_started_ms)
     generation.slowest_join = generation.slowest_of(event)
-    for known in history.members.values():
-        generation.part_of(known.member)
+    for tracked in history.members.values():
+        generation.part_of(tracked.member)
     if not generation.is_epoch and not history.is_observed:
         _note_absent(history, generation)
 
@@ -147,11 +147,11 @@ def _assigned(history: FoldedGroup, event: schema.MemberAssigned) -> None:
         part.has_lost = any(topic not in history.owners.gone_before for topic in event.lost)
         before = history.members.get(member.member_id)
         part.worker, part.worker_before = event.worker, None if before is None else before.worker
-    known = history.members.get(member.member_id)
-    if known is None:
-        known = history.members[member.member_id] = KnownMember(member)
-    known.partitions, known.unnamed_partitions, known.worker = partitions, event.unnamed_partitions, event.worker
-    _apply_claims(history, event, known)
+    tracked = history.members.get(member.member_id)
+    if tracked is None:
+        tracked = history.members[member.member_id] = MemberSoFar(member)
+    tracked.partitions, tracked.unnamed_partitions, tracked.worker = partitions, event.unnamed_partitions, event.worker
+    _apply_claims(history, event, tracked)
     owners = history.owners
     if any(topic in owners.gone and topic not in owners.gone_before for topic in partitions):
         owners.stale = STALE_GENERATIONS
@@ -160,7 +160,7 @@ def _assigned(history: FoldedGroup, event: schema.MemberAssigned) -> None:
         history.owners.revoked(member.member_id, event.lost, event.time_ms)
 
 
-def _apply_claims(history: FoldedGroup, event: schema.MemberAssigned, known: KnownMember) -> None:
+def _apply_claims(history: FoldedGroup, event: schema.MemberAssigned, tracked: MemberSoFar) -> None:
     """What a member said that it still owns when it rejoined tells what it had given up, whatever its assignor."""
     owners = history.owners
     protocol_name = "" if history.latest is None else history.latest.protocol_name
@@ -170,17 +170,17 @@ def _apply_claims(history: FoldedGroup, event: schema.MemberAssigned, known: Kno
         owners.went_on(event.member.member_id)
         owners.claiming.update(filter(None, [protocol_name]))
     elif event.claimed == 0 and (protocol_name in owners.claiming or "cooperative" in protocol_name):
-        if event.kept and _has_rejoined(history, known):
+        if event.kept and _has_rejoined(history, tracked):
             # It had lost all that before it rejoined, as clients do that find no coordinator for some time.
-            owners.gave_up(event.member.member_id, known.joined_ms or 0, is_unsure=True)
+            owners.gave_up(event.member.member_id, tracked.joined_ms or 0, is_unsure=True)
         elif event.lost and not event.kept and "cooperative" not in protocol_name:
             owners.went_on(event.member.member_id)  # until now, as its protocol is cooperative
 
 
-def _has_rejoined(history: FoldedGroup, known: KnownMember) -> bool:
+def _has_rejoined(history: FoldedGroup, tracked: MemberSoFar) -> bool:
     """Whether a member has joined in the rebalance in progress: of a static one that is silent nobody asks it."""
     began_ms = None if history.latest is None else history.latest.rebalance_started_ms
-    return began_ms is not None and known.joined_ms is not None and known.joined_ms >= began_ms
+    return began_ms is not None and tracked.joined_ms is not None and tracked.joined_ms >= began_ms
 
 
 def _reconciled(history: FoldedGroup, event: schema.MemberReconciled) -> None:
@@ -196,18 +196,18 @@ def _reconciled(history: FoldedGroup, event: schema.MemberReconciled) -> None:
         latest.reconciliations.apply(event)
         if latest.late_target is not None and event.member_epoch == latest.late_target.epoch:
             latest.late_target.was_used = True
-    known = history.members.get(member.member_id)
-    if known is None:
-        known = history.members[member.member_id] = KnownMember(member)
+    tracked = history.members.get(member.member_id)
+    if tracked is None:
+        tracked = history.members[member.member_id] = MemberSoFar(member)
     history.owners.assigned(member, partitions, event.time_ms)
     # Partitions that it was asked to give up are its own until it has done so.
-    for given_up in (known.revoking, event.lost):
+    for given_up in (tracked.revoking, event.lost):
         released = without(without(given_up, event.revoking), partitions)
         history.owners.revoked(member.member_id, released, event.time_ms)
-    known.partitions, known.unnamed_partitions = partitions, event.unnamed_partitions
-    known.left_ms = event.time_ms if event.member_epoch == schema.LEFT_FOR_A_MOMENT else None
-    known.revoking = event.revoking
-    known.set_revoking(is_revoking=event.revoking_count > 0)
+    tracked.partitions, tracked.unnamed_partitions = partitions, event.unnamed_partitions
+    tracked.left_ms = event.time_ms if event.member_epoch == schema.LEFT_FOR_A_MOMENT else None
+    tracked.revoking = event.revoking
+    tracked.set_revoking(is_revoking=event.revoking_count > 0)
 
 
 def _is_of_a_rebalance(history: FoldedGroup, event: schema.MemberAssigned) -> bool:
@@ -241,10 +241,10 @@ def _stable(history: FoldedGroup, event: schema.GenerationStable) -> None:
     if not names_all:
         history.owners.forget()
     change = history.owners.end_generation(history.members)
-    if history.owners.is_known:
+    if history.owners.are_complete:
         generation.count_owners(change, history.owners.lost_since(generation.disturbed_ms))
     else:
-        history.owners.is_known = names_all
+        history.owners.are_complete = names_all
 
 
 def _superseded(history: FoldedGroup, event: schema.RebalanceSuperseded) -> None:

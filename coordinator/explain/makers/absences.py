@@ -56,7 +56,7 @@ class _Leaders:
         """The last sign of the leader, among the events about itself."""
         self._stopped_ms: int | None = None
         """When it was stopped, if that was its last sign."""
-        self._taken: LeadershipTaken | None = None
+        self._taken_over: LeadershipTaken | None = None
         """Its takeover, until it tells of its start."""
         self._is_reported = False
         """Whether that was told: its start says nothing more."""
@@ -82,7 +82,7 @@ class _Leaders:
             case CoordinatorStarted():
                 if not self._is_reported:
                     yield self._started(event)
-                self._stopped_ms, self._taken, self._is_reported = None, None, False
+                self._stopped_ms, self._taken_over, self._is_reported = None, None, False
         self._last = Sign(event.node_id, event.time_ms)
 
     def _node(self, event: CoordinatorEvent) -> int | None:
@@ -108,13 +108,13 @@ class _Leaders:
 
     def _sign_before(self, event: CoordinatorEvent) -> Sign | None:
         """The last sign of the leader before, among the events about itself and those of the group."""
-        known = [sign for sign in (self._last, self._history.signs.get(start_key(event))) if sign is not None]
-        return max(known, key=lambda said: said.at_ms, default=None)
+        signs = [sign for sign in (self._last, self._history.signs.get(start_key(event))) if sign is not None]
+        return max(signs, key=lambda said: said.at_ms, default=None)
 
     def _led(self, event: LeadershipTaken) -> Iterator[CoordinatorAway]:
         before = self._sign_before(event)
         if before is None or before.node_id == event.node_id:
-            self._taken = self._taken or event
+            self._taken_over = self._taken_over or event
             return
         is_stopped = self._stopped_ms is not None
         yield CoordinatorAway(
@@ -127,7 +127,7 @@ class _Leaders:
             end=End.IN_ORDER if is_stopped else End.WITHOUT_STOP,
             evidence=SEEN if is_stopped else DERIVED,
         )
-        self._stopped_ms, self._taken, self._is_reported = None, event, True
+        self._stopped_ms, self._taken_over, self._is_reported = None, event, True
 
     def _started(self, event: CoordinatorStarted) -> CoordinatorAway:
         before, first_ms = self._last, self._history.first_ms
@@ -141,7 +141,7 @@ class _Leaders:
             kind=AbsenceKind.STARTED,
             at_ms=event.time_ms,
             from_ms=from_ms,
-            until_ms=event.time_ms if self._taken is None else self._taken.time_ms,
+            until_ms=event.time_ms if self._taken_over is None else self._taken_over.time_ms,
             end=End.IN_ORDER if is_stopped else End.WITHOUT_STOP,
             evidence=SEEN if is_stopped else UNKNOWN if from_ms is None else DERIVED,
         )

@@ -51,10 +51,10 @@ def advice_claims(context: Context, claims: Sequence[Claim]) -> list[Advice]:
     return in_order[:ADVICE_MAX]
 
 
-def _together(known: Advice, another: Advice) -> Advice:
+def _together(earlier: Advice, another: Advice) -> Advice:
     """The same advice about two members."""
-    more = tuple(claim for claim in another.because if claim not in known.because)
-    return msgspec.structs.replace(known, because=(*known.because, *more), member=None)
+    more = tuple(claim for claim in another.because if claim not in earlier.because)
+    return msgspec.structs.replace(earlier, because=(*earlier.because, *more), member=None)
 
 
 def _all(context: Context, claims: Sequence[Claim]) -> Iterator[Advice]:
@@ -107,8 +107,8 @@ def _for_removal(removal: Removal, context: Context, because: list[Claim]) -> Ad
     if removal.cause is Cause.SESSION_EXPIRED and removal.may_be_closed:
         back = next((claim for claim in because if isinstance(claim, Back)), None)
         # In a consumer group a new process takes the place of one that left for a moment, and of no other.
-        takes_place = not removal.gives_no_reason or removal.left_ms is not None
-        if back is not None and takes_place and _has_room(back, context) and not _was_refused(removal, back, context):
+        is_said = not removal.gives_no_reason or removal.left_ms is not None
+        if back is not None and is_said and _has_room(back, context) and not _was_refused(removal, back, context):
             above_ms = _kept_place_ms(removal, back, context)
             is_epoch = context.generation.is_epoch
             return _advice(Try.SESSION_FOR_RESTARTS, because, member=member, above_ms=above_ms, is_epoch=is_epoch)

@@ -10,7 +10,7 @@ from coordinator.explain.generation import Generation, Outcome
 from coordinator.explain.history import GroupHistory
 from coordinator.explain.identities import identity
 
-TOLD_AGAIN_MS: Final = 60_000
+REPEATED_MS: Final = 60_000
 """Of requests that are rejected again and again not each is told."""
 READ_AFTER_MS: Final = 1_000
 """What was sent while the coordinator stood still is read so soon after that."""
@@ -107,7 +107,7 @@ class Context:
 
     def was_refused_to_join(self, removal: Removal) -> bool:
         """Whether its client asked to join again while it was waited for, and was refused."""
-        since_ms = (removal.last_joined_ms or 0) - TOLD_AGAIN_MS
+        since_ms = (removal.last_joined_ms or 0) - REPEATED_MS
         who = identity(removal.member), (removal.member.client_id, removal.member.client_host)
         return any(
             rejected.api == "JoinGroup"

@@ -38,7 +38,7 @@ def note_claims(history: GroupHistory) -> list[NoteClaim]:
     """All of a history, in the order of their times."""
     is_epoch = history.group_type == CONSUMER
     found: list[NoteClaim] = [
-        *(_place_taken(replacement) for replacement in _replaced_without_rebalance(history)),
+        *(_replaced(replacement) for replacement in _replaced_without_rebalance(history)),
         *(OffsetsSet(at_ms=reset.time_ms, event=reset, evidence=seen(reset.seq)) for reset in history.resets),
         *(
             OffsetsGone(at_ms=deletion.time_ms, event=deletion, evidence=seen(deletion.seq))
@@ -80,6 +80,6 @@ def _replaced_without_rebalance(history: GroupHistory) -> Iterator[Replacement]:
         yield from history.pending_changes.replaced
 
 
-def _place_taken(change: Replacement) -> PlaceTaken:
+def _replaced(change: Replacement) -> PlaceTaken:
     before = MemberRef(change.old_member_id, change.old_client_id, change.old_client_host)
     return PlaceTaken(at_ms=change.at_ms, member=change.member, before=before, evidence=seen(change.seq))

@@ -148,12 +148,12 @@ def joined_from(history: GroupHistory, generation: Generation) -> Iterator[Joini
 def _identities_of_one(history: GroupHistory, generation: Generation) -> set[tuple[str, ...]]:
     """What clients keep when they are restarted, where one member alone had it: others may share a client id."""
     before = history.before(generation)
-    known: dict[str, MemberRef] = {}
+    refs_by_id: dict[str, MemberRef] = {}
     for part in before.members.values() if before is not None else ():
-        known[part.member.member_id] = part.member
+        refs_by_id[part.member.member_id] = part.member
     new = {joining.member.member_id for joining in generation.changes.joined}
     stayed = (part.member for part in generation.members.values() if part.member.member_id not in new)
     for member in chain(stayed, (removal.member for removal in generation.changes.removed)):
-        known[member.member_id] = member
-    counts = Counter(identity(member) for member in known.values())
+        refs_by_id[member.member_id] = member
+    counts = Counter(identity(member) for member in refs_by_id.values())
     return {who for who, count in counts.items() if count == 1 and who[0]}

@@ -311,7 +311,7 @@ def _several(claims: Sequence[Any], wording: Wording) -> str:
     return f"{wording.names.listed(members, SAME_CAUSES_NAMED)} {did}"
 
 
-def untold(claims: Sequence[Untold], wording: Wording) -> Iterator[str]:
+def unreported(claims: Sequence[Untold], wording: Wording) -> Iterator[str]:
     for claim in claims:
         if claim.count:
             yield f"{counted(claim.count, 'further cause')} {were(claim.count)} recorded without a name."

@@ -34,7 +34,7 @@ def note(claim: Claim) -> str:
     return _NOTES[type(claim)](claim)
 
 
-def _place_taken(claim: PlaceTaken) -> str:
+def _replacement(claim: PlaceTaken) -> str:
     instance = plain(claim.member.group_instance_id or "")
     now, before = without_instance(claim.member), claim.before
     new, old = _client(now), _client(before)
@@ -91,13 +91,13 @@ _DELETED_WITH: Final = {
 
 def _which(event: schema.OffsetsDeleted) -> str:
     """`: orders-0 at 41 and orders-1 at 7`, as far as the event tells what was deleted."""
-    known = [
+    parts = [
         f"{plain(topic)}-{index} at {offset:,}" if offset >= 0 else f"{plain(topic)}-{index} of an open transaction"
         for topic, partitions in sorted(event.offsets.items())
         for index, offset in sorted(partitions)
     ]
-    count = len(known)
-    return f": {listed(known[:PARTITIONS_NAMED], more=max(0, count - PARTITIONS_NAMED))}" if known else ""
+    count = len(parts)
+    return f": {listed(parts[:PARTITIONS_NAMED], more=max(0, count - PARTITIONS_NAMED))}" if parts else ""
 
 
 def _refusal(claim: Refusal) -> str:
@@ -149,7 +149,7 @@ def _at_the_cluster(claim: AtTheCluster) -> str:
 
 
 _NOTES: Final[Mapping[type[Claim], Callable[[Any], str]]] = {
-    PlaceTaken: _place_taken,
+    PlaceTaken: _replacement,
     OffsetsSet: _offsets_set,
     OffsetsGone: _offsets_gone,
     Refusal: _refusal,

@@ -32,9 +32,9 @@ def silent(claim: Silent, wording: Wording) -> str:
     timeout = duration(claim.timeout_ms) if claim.timeout_ms else ""
     silent_ms = claim.silent_ms
     if silent_ms is None or not claim.is_known:
-        known = f", {timeout}" if timeout else ""
+        limit = f", {timeout}" if timeout else ""
         what = "nothing" if claim.committed_ms is None and not claim.rejected else "nothing that renews its session"
-        return f"{what} was heard of {who} for its session timeout{known}"
+        return f"{what} was heard of {who} for its session timeout{limit}"
     if claim.rejected:
         return f"the requests of {who} were rejected for {duration(silent_ms)} ({claim.rejected}), so its session ended"
     if claim.committed_ms is not None:

@@ -44,7 +44,7 @@ SENTENCES: Final[Mapping[type[Claim], Sentences]] = {
     cause.AssignorChanged: cause_words.assignor_changed,
     cause.LeftUnsaid: cause_words.left_unsaid,
     cause.Undecided: cause_words.also,
-    cause.Untold: cause_words.untold,
+    cause.Untold: cause_words.unreported,
     silences.StoodStill: silence_words.stood_still,
     silences.ConnectionClosed: silence_words.connections_closed,
     silences.ConnectionOpen: silence_words.connections_open,

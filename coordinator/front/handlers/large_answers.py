@@ -67,14 +67,14 @@ class LargeAnswers:
     def sum_bytes(self, many: Merged) -> Steps[int]:
         """Of a request about many groups; not counted further than what closes its connection."""
         bytes_of, most_bytes = many.bytes_of, self._built_bytes_max
-        known: dict[str, int] = {}
+        size_by_group: dict[str, int] = {}
         total_bytes = 0
         for position, (group_id, part) in enumerate(many.parts()):
-            size_bytes = known.get(group_id)
+            size_bytes = size_by_group.get(group_id)
             if size_bytes is None:
                 size_bytes = GROUP_BYTES if bytes_of is None else bytes_of(self._group(group_id), part)
                 if is_about_all(part):
-                    known[group_id] = size_bytes
+                    size_by_group[group_id] = size_bytes
             total_bytes += size_bytes
             if total_bytes > most_bytes:
                 break

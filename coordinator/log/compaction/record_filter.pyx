@@ -132,7 +132,7 @@ cdef class RecordFilter:
     def pop_index_entries(self):
         cdef IndexEntry *entries = <IndexEntry *>self.entries.data
         cdef Py_ssize_t i
-        taken = [
+        popped = [
             (
                 entries[i].last_offset, entries[i].position, entries[i].max_timestamp_ms,
                 entries[i].offset_of_max_timestamp,
@@ -140,7 +140,7 @@ cdef class RecordFilter:
             for i in range(self.entries.size // <Py_ssize_t>sizeof(IndexEntry))
         ]
         self.entries.size = 0
-        return taken
+        return popped
 
     def filter(self, data):
         cdef Py_buffer view

@@ -390,16 +390,16 @@ def _check_metadata_path(fs: FileSystem, paths: Sequence[Path], metadata_path: P
     Raises:
         DataDirectoryError: it is, or was, in another directory.
     """
-    known = [path for path in paths if path != metadata_path and _exists(fs, path / META_PROPERTIES)]
-    elsewhere = [path for path in known if _exists(fs, path / folder_name(METADATA_LOG, 0))]
+    used_before = [path for path in paths if path != metadata_path and _exists(fs, path / META_PROPERTIES)]
+    elsewhere = [path for path in used_before if _exists(fs, path / folder_name(METADATA_LOG, 0))]
     if elsewhere:
         raise DataDirectoryError(
             f"the metadata log is in {elsewhere[0]}, not in {metadata_path}: list {elsewhere[0]} first in log.dirs, or"
             " name it in metadata.log.dir"
         )
-    if known and not _exists(fs, metadata_path / META_PROPERTIES):
+    if used_before and not _exists(fs, metadata_path / META_PROPERTIES):
         raise DataDirectoryError(
-            f"{metadata_path}, which should have the metadata log, is new, but {known[0]} is not: is a disk not"
+            f"{metadata_path}, which should have the metadata log, is new, but {used_before[0]} is not: is a disk not"
             " mounted, or the first directory missing in log.dirs?"
         )
 

@@ -37,7 +37,7 @@ class AssignedDirectories(msgspec.Struct, frozen=True):
 
     id_of: Callable[[str, int], str]
     """(topic, partition) → the id of its directory; empty if none is stored."""
-    is_known: Callable[[str], bool]
+    exists: Callable[[str], bool]
     """Whether there is, or was, a directory with an id, which nobody has given up."""
 
 
@@ -120,7 +120,7 @@ class _Search:
         home = self._found.homes.get(key)
         if home is None:
             source = read_source(self._fs, folder) or self._assigned.id_of(*key)
-            if source not in self._ids and self._assigned.is_known(source):
+            if source not in self._ids and self._assigned.exists(source):
                 self._found.away[key] = source
                 return
             directory.promote(*key, folder)
@@ -143,5 +143,5 @@ class _Search:
     def _end_move(self, folder: Path) -> None:
         """Nothing is left of a move, unless the directory that had the log is offline: it may have it still."""
         source = read_source(self._fs, folder)
-        if source is None or source in self._ids or not self._assigned.is_known(source):
+        if source is None or source in self._ids or not self._assigned.exists(source):
             remove_source(self._fs, folder)

@@ -202,8 +202,8 @@ class FutureLog:
             OSError: a file cannot be opened.
         """
         segments = self.log.segments.items
-        known = set(segments)
-        removed = [self._copies.pop(segment) for segment in list(self._copies) if segment not in known]
+        source_segments = set(segments)
+        removed = [self._copies.pop(segment) for segment in list(self._copies) if segment not in source_segments]
         for segment_copy in removed:
             segment_copy.file.close()
         parts: list[_Part] = []

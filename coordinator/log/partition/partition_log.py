@@ -179,10 +179,10 @@ class PartitionLog:
 
         None as long as the transactions up to the end of the log are not known.
         """
-        known = self.open_transactions
-        if known is None or known.next_offset < self.log_end_offset:
+        tracked = self.open_transactions
+        if tracked is None or tracked.next_offset < self.log_end_offset:
             return None
-        first = known.first_unstable_offset
+        first = tracked.first_unstable_offset
         served = self.high_watermark
         return served if first is None else min(max(first, self.log_start_offset), served)
 

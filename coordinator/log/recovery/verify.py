@@ -50,7 +50,7 @@ class Problem(msgspec.Struct, frozen=True):
     file: Path
     what: str
     position: int | None = None
-    is_known: bool = False
+    is_repaired: bool = False
     """It is what a repair left."""
 
 
@@ -148,7 +148,9 @@ class Verifier:
                 yield Problem(path, f"begins at offset {base_offset}, before the end of the segment before it")
             elif base_offset > end_offset and (topic is None or not topic.is_compacted):
                 repaired = self._fs.is_directory(self._root / DAMAGED_FOLDER / folder.name)
-                yield Problem(path, f"{offsets_between(end_offset, base_offset)} missing before it", is_known=repaired)
+                yield Problem(
+                    path, f"{offsets_between(end_offset, base_offset)} missing before it", is_repaired=repaired
+                )
             is_last = number + 1 == len(bases)
             check = SegmentCheck(self._fs, folder, base_offset, None if is_last else bases[number + 1])
             yield from check.run(self.totals, self._progress)

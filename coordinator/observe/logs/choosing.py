@@ -19,7 +19,7 @@ SUFFIX_CHARS: Final = 37
 
 TEMPORARILY: Final = -2
 """Rank of a reading whose instance id ends with a word of another message."""
-KNOWN_MAX: Final = 200_000
+SEEN_MAX: Final = 200_000
 
 
 class SeenIds:
@@ -30,9 +30,9 @@ class SeenIds:
         self._members: set[str] = set()
 
     def learn(self, reading: Reading) -> None:
-        if len(self._groups) < KNOWN_MAX:
+        if len(self._groups) < SEEN_MAX:
             self._groups.update(reading.groups)
-        if len(self._members) < KNOWN_MAX:
+        if len(self._members) < SEEN_MAX:
             self._members.update(reading.members)
 
     def is_group(self, group_id: str) -> bool:
@@ -58,25 +58,27 @@ class SeenIds:
         return tuple(text.split(", ")), ", " not in text
 
 
-def choose(found: list[Reading], known: SeenIds) -> tuple[Reading, bool]:
+def choose(found: list[Reading], seen_ids: SeenIds) -> tuple[Reading, bool]:
     """The likeliest reading, and whether it is sure. `found` is not empty."""
     if len(found) == 1:
         return found[0], True
-    ranked = sorted(found, key=lambda reading: _rank(reading, known), reverse=True)
+    ranked = sorted(found, key=lambda reading: _rank(reading, seen_ids), reverse=True)
     best = ranked[0]
-    if not _is_plausible(best, known) or _rank(best, known) <= _rank(ranked[1], known):
+    if not _is_plausible(best, seen_ids) or _rank(best, seen_ids) <= _rank(ranked[1], seen_ids):
         return best, False
     of_same_group = [
         reading for reading in ranked[1:] if reading.groups == best.groups and _fits(reading) != TEMPORARILY
     ]
-    return best, not of_same_group or known.has_members(best.members) or _fits(best) == 1
+    return best, not of_same_group or seen_ids.has_members(best.members) or _fits(best) == 1
 
 
-def _rank(reading: Reading, known: SeenIds) -> tuple[int, ...]:
-    groups = sum(map(known.is_group, reading.groups))
-    members = sum(1 if member in _nobody(reading) or known.is_plausible(member) else -1 for member in reading.members)
+def _rank(reading: Reading, seen_ids: SeenIds) -> tuple[int, ...]:
+    groups = sum(map(seen_ids.is_group, reading.groups))
+    members = sum(
+        1 if member in _nobody(reading) or seen_ids.is_plausible(member) else -1 for member in reading.members
+    )
     if reading.list_text is not None:
-        members += 1 if known.split(reading.list_text)[1] else -1
+        members += 1 if seen_ids.split(reading.list_text)[1] else -1
     is_reason_of_kafka = reading.reason is None or reading.reason.reason is not Reason.OTHER
     return 2 * groups + members + 2 * is_reason_of_kafka, _fits(reading)
 
@@ -96,9 +98,9 @@ def _fits(reading: Reading) -> int:
     return 1 if member_id[:-SUFFIX_CHARS] == instance else -1
 
 
-def _is_plausible(reading: Reading, known: SeenIds) -> bool:
+def _is_plausible(reading: Reading, seen_ids: SeenIds) -> bool:
     return (
-        all(map(known.is_group, reading.groups))
-        and all(member in _nobody(reading) or known.is_plausible(member) for member in reading.members)
-        and (reading.list_text is None or known.split(reading.list_text)[1])
+        all(map(seen_ids.is_group, reading.groups))
+        and all(member in _nobody(reading) or seen_ids.is_plausible(member) for member in reading.members)
+        and (reading.list_text is None or seen_ids.split(reading.list_text)[1])
     )

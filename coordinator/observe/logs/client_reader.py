@@ -79,7 +79,7 @@ class ClientScanner:
         if not readings:
             return None
         library, statement, fields = self._chosen(readings)
-        is_doubtful = len(readings) > 1 and not self._is_known(fields)
+        is_doubtful = len(readings) > 1 and not self._is_seen(fields)
         try:
             time_ms, is_zone_assumed = self._time(line, start)
         except ValueError:
@@ -132,9 +132,9 @@ class ClientScanner:
 
     def _chosen(self, readings: list[ClientReading]) -> ClientReading:
         """The reading of a group that the caller or an earlier line names, else the first."""
-        return next((reading for reading in readings if self._is_known(reading.fields)), readings[0])
+        return next((reading for reading in readings if self._is_seen(reading.fields)), readings[0])
 
-    def _is_known(self, fields: dict[str, Any]) -> bool:
+    def _is_seen(self, fields: dict[str, Any]) -> bool:
         group_id = fields.get("group_id")
         return group_id in (self._groups or ()) or group_id in self._group_of.values()
 

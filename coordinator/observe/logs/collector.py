@@ -36,7 +36,7 @@ class _Kept(msgspec.Struct, gc=False):
 class Collector:
     def __init__(self, groups: frozenset[str] | None, *, statements_max: int = STATEMENTS_MAX) -> None:
         self._groups, self._max = groups, statements_max
-        self._known = SeenIds(groups or ())
+        self._seen_ids = SeenIds(groups or ())
         self._kept: list[_Kept] = []
         self._seen: set[int] = set()
         self._texts: dict[str, str] = {}
@@ -77,7 +77,7 @@ class Collector:
         if len(entry.readings) == 1:
             reading = entry.readings[0]
             if not entry.is_doubtful and not entry.is_out_of_order:
-                self._known.learn(reading)
+                self._seen_ids.learn(reading)
             if not self._is_requested(reading):
                 return
             statement = self._made(entry, place, reading, entry.is_doubtful)
@@ -108,9 +108,11 @@ class Collector:
             statement = kept.statement
             if statement is None:
                 assert kept.entry is not None
-                reading, is_sure = choose(kept.entry.readings, self._known)
+                reading, is_sure = choose(kept.entry.readings, self._seen_ids)
                 if not is_sure and not self._is_requested(reading):
-                    reading, _ = choose([each for each in kept.entry.readings if self._is_requested(each)], self._known)
+                    reading, _ = choose(
+                        [each for each in kept.entry.readings if self._is_requested(each)], self._seen_ids
+                    )
                 if not self._is_requested(reading):
                     continue
                 statement = self._made(kept.entry, kept.place, reading, kept.entry.is_doubtful or not is_sure)
@@ -137,7 +139,7 @@ class Collector:
         kind = cast(type[Statement], reading.rule.statement)
         fields: dict[str, Any] = reading.fields
         if reading.list_text is not None:
-            members, is_sure = self._known.split(reading.list_text)
+            members, is_sure = self._seen_ids.split(reading.list_text)
             fields = {**fields, "member_ids": members}
             is_doubtful = is_doubtful or not is_sure
             if "text" in kind.__struct_fields__ and "text" not in fields:

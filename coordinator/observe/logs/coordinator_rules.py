@@ -47,10 +47,10 @@ LIVES: Final = (
 PARTITIONS: Final = (
     Rule(
         "Elected as the group coordinator for partition {offsets_partition} in epoch {leader_epoch}",
-        said.PartitionTaken,
+        said.PartitionTakenOver,
     ),
-    Rule(f"Scheduling loading of metadata from {TOPIC} with epoch {{leader_epoch}}", said.PartitionTaken),
-    Rule("Elected as the group coordinator for partition {offsets_partition}", said.PartitionTaken),  # before 2.8
+    Rule(f"Scheduling loading of metadata from {TOPIC} with epoch {{leader_epoch}}", said.PartitionTakenOver),
+    Rule("Elected as the group coordinator for partition {offsets_partition}", said.PartitionTakenOver),  # before 2.8
     *(
         Rule(
             f"Finished loading offsets and group metadata from {TOPIC} in {{took_ms}} milliseconds{rest}",

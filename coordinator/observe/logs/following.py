@@ -65,15 +65,15 @@ class LogFollower:
         *,
         log_format: str = "auto",
         zone: tzinfo | None = None,
-        is_wanted: Callable[[str], bool] = lambda group_id: True,
+        is_requested: Callable[[str], bool] = lambda group_id: True,
         clock: Callable[[], float] = monotonic,
     ) -> None:
-        """Begin where another follower was, else at the begin of the file. `is_wanted` is asked of groups."""
+        """Begin where another follower was, else at the begin of the file. `is_requested` is asked of groups."""
         self.name = str(path)
         self._path, self._format, self._zone, self._clock = path, log_format, zone, clock
-        self._is_requested = is_wanted
+        self._is_requested = is_requested
         self._file: LogFile | None = None
-        self._known: deque[FileBegin] = deque(maxlen=FILES_REMEMBERED)
+        self._begins: deque[FileBegin] = deque(maxlen=FILES_REMEMBERED)
         self._first_time = b""
         self._next_number = 0
         self._offset = 0
@@ -87,7 +87,7 @@ class LogFollower:
         self._grown_at = clock()
         self._counts = Counts()
         self._notes: list[str] = []
-        self._told: set[str] = set()
+        self._already_logged: set[str] = set()
         self._times = ZoneByClock()
         self._collector = DrainedCollector(self.name)
         self._unwrap = NO_FORMAT
@@ -143,8 +143,8 @@ class LogFollower:
         """What was noted since, each defect of the lines once in a file."""
         for note in self._counts.notes(self.name):
             what = note.rsplit(": ", 2)[0]
-            if what not in self._told:
-                self._told.add(what)
+            if what not in self._already_logged:
+                self._already_logged.add(what)
                 self._notes.append(note)
         self._counts = Counts()
         self._count_into(self._counts)
@@ -157,8 +157,8 @@ class LogFollower:
 
     def _note(self, note: str) -> None:
         """Each once, until it goes well again."""
-        if note not in self._told:
-            self._told.add(note)
+        if note not in self._already_logged:
+            self._already_logged.add(note)
             self._notes.append(note)
 
     def _open(self) -> None:
@@ -177,10 +177,10 @@ class LogFollower:
         if file is not None:
             self._next_number = self._next_number if resumed is None else resumed.number + 1
             self._data, self._begin, self._parts = b"", 0, []
-            self._take(file)
+            self._read_file(file)
 
     def _following(self) -> LogFile | None:
-        return log_files.following(self._path, self._first_time, self._known)
+        return log_files.following(self._path, self._first_time, self._begins)
 
     def _go_on(self, file: LogFile, position: LogPosition) -> None:
         context = min(position.offset, AROUND_BYTES)
@@ -192,7 +192,7 @@ class LogFollower:
         self._resumed = None
         self._know(file, position.begin)
 
-    def _take(self, file: LogFile) -> bool:
+    def _read_file(self, file: LogFile) -> bool:
         """Go on with a file from its begin; False: it has no whole line yet."""
         data = file.begin
         begin = FileBegin.of(data)
@@ -225,12 +225,12 @@ class LogFollower:
         if self._file is not None:
             self._file.close()
         self._file = file
-        self._known.append(begin)
+        self._begins.append(begin)
         self._first_time = log_files.time_of(file.begin) or self._first_time
         self._ends.clear()
         self._grown_at = self._clock()
         self._times.new_file()
-        self._told.clear()
+        self._already_logged.clear()
 
     def _look(self) -> None:
         """Note how much there is by now."""
@@ -366,7 +366,7 @@ class LogFollower:
         following = self._following()
         if following is not None:
             self._note(f"{self.name}: was cut and there is no copy: lines may be missing")
-            self._take(following)
+            self._read_file(following)
 
     def _turn_over(self) -> None:
         """Go on with the next file, if this one is no more written and read to its end."""
@@ -380,7 +380,7 @@ class LogFollower:
                 return
         following = self._following()
         if following is not None:
-            self._take(following)
+            self._read_file(following)
 
     def _is_last(self, file: LogFile) -> bool:
         """Whether no other file has been begun after this one: one that has no whole line yet is none."""

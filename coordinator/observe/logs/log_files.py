@@ -104,7 +104,7 @@ def find(path: Path, begin: FileBegin) -> LogFile | None:
     return _undisturbed(path, look, is_sure=lambda found: found is not None)
 
 
-def following(path: Path, first_time: bytes, known: Collection[FileBegin]) -> LogFile | None:
+def following(path: Path, first_time: bytes, begins_before: Collection[FileBegin]) -> LogFile | None:
     """The file that was begun next, after one that begins with this time: none that begins as those that are known."""
 
     def look() -> LogFile | None:
@@ -116,7 +116,7 @@ def following(path: Path, first_time: bytes, known: Collection[FileBegin]) -> Lo
             data = _begin_of(found)
             time = time_of(data) or LAST
             is_later = time >= first_time and (time != LAST or each == path)
-            is_new = FileBegin.of(data) is not None and not any(begin.is_of(data) for begin in known)
+            is_new = FileBegin.of(data) is not None and not any(begin.is_of(data) for begin in begins_before)
             if is_new and is_later and (best is None or time <= best[0]):
                 if best is not None:
                     best[1].close()

@@ -19,7 +19,7 @@ from coordinator.observe.logs.statements import Statement
 from coordinator.observe.logs.texts import LogText
 from coordinator.observe.logs.times import LocalTimes
 from coordinator.observe.logs.unwrapping import FORMATS
-from coordinator.observe.logs.wanted import wanted
+from coordinator.observe.logs.wanted import line_filter
 
 Progress = Callable[[int, int], None]
 """Called with the bytes that are read, and all bytes (0: not known)."""
@@ -65,8 +65,8 @@ def read_broker_logs(
         counts = Counts()
         with _noting_defects(file, notes):
             text = LogText(opened, log_format)
-            is_wanted = None if text.unwrap.has_numbers else wanted(groups)
-            scanner = Scanner(text.unwrap, LocalTimes(zone), is_wanted)
+            is_requested = None if text.unwrap.has_numbers else line_filter(groups)
+            scanner = Scanner(text.unwrap, LocalTimes(zone), is_requested)
             counts = scanner.counts
             for window in text.windows():
                 with no_collections():  # a statement has no reference cycle

@@ -55,8 +55,10 @@ class Entry(NamedTuple):
 class Scanner:
     """Reads one file. `unwrap` makes a `Line` of the bytes of a physical one."""
 
-    def __init__(self, unwrap: Unwrapping, times: LocalTimes, is_wanted: Callable[[bytes], bool] | None = None) -> None:
-        self._unwrap, self._times, self._is_requested = unwrap, times, is_wanted
+    def __init__(
+        self, unwrap: Unwrapping, times: LocalTimes, is_requested: Callable[[bytes], bool] | None = None
+    ) -> None:
+        self._unwrap, self._times, self._is_requested = unwrap, times, is_requested
         self._latest_ms: dict[str, int] = {}
         self._is_broken = False
         self._read_until = -1

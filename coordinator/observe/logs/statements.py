@@ -193,7 +193,7 @@ class SimpleGroupCreated(OfGroup, frozen=True, kw_only=True, gc=False):
 # Coordinators of partitions of `__consumer_offsets`
 
 
-class PartitionTaken(Statement, frozen=True, kw_only=True, gc=False):
+class PartitionTakenOver(Statement, frozen=True, kw_only=True, gc=False):
     """A broker begins to load a partition of `__consumer_offsets` (`offsets_partition`)."""
 
     leader_epoch: int | None = None

@@ -59,14 +59,14 @@ class Unwrapping:
     def __call__(self, data: bytes) -> Line:
         text = decoded(data)
         for chain in self.chains:
-            line = taken(text, chain)
+            line = unwrapped(text, chain)
             if line is not None:
                 return line
         found = recognised(text, None)
         return Line(text) if found is None else found[1]._replace(is_foreign=True)
 
 
-def taken(text: str, chain: Chain) -> Line | None:
+def unwrapped(text: str, chain: Chain) -> Line | None:
     """The line without what the chain takes off. None: it has another format."""
     stream, received_ms, is_part = "", None, False
     for name in chain:
@@ -85,7 +85,7 @@ def recognised(text: str, allowed: tuple[str, ...] | None, begins: re.Pattern[st
     """What is to be taken off until what `begins` a line, or a coordinator's message, is there. None: neither."""
     chain: Chain = ()
     for _ in range(STEPS_MAX + 1):
-        line = taken(text, chain)
+        line = unwrapped(text, chain)
         assert line is not None, chain
         if line.is_whole or begins.match(line.text) or (chain and PREFIX.match(line.text)):
             return chain, line

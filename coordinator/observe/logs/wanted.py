@@ -20,13 +20,13 @@ NAMELESS: Final = (
 """In lines that name no group."""
 
 
-def wanted(groups: frozenset[str] | None) -> Callable[[bytes], bool] | None:
+def line_filter(groups: frozenset[str] | None) -> Callable[[bytes], bool] | None:
     """A function that tells whether a line may concern one of the groups. None: each may."""
     if groups is None or len(groups) > GROUPS_MAX or not all(map(PLAIN.fullmatch, groups)):
         return None
     needles = tuple(sorted({json.dumps(group)[1:-1].encode() for group in groups}))
 
-    def is_wanted(line: bytes) -> bool:
+    def may_be_about(line: bytes) -> bool:
         return any(needle in line for needle in needles) or any(literal in line for literal in NAMELESS)
 
-    return is_wanted
+    return may_be_about

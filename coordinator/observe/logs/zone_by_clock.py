@@ -18,7 +18,7 @@ class ZoneByClock:
 
     def __init__(self) -> None:
         self.shift_ms = 0
-        self._is_known = False
+        self._is_found = False
         self._other: int | None = None
         self._votes = 0
         self._looked_at_ms = 0
@@ -36,12 +36,12 @@ class ZoneByClock:
         end = file.read(max(0, size - (64 << 10)), 64 << 10) or data
         found = _shift(end, unwrap, mtime_ms)
         if found is None or found == self.shift_ms:
-            self._is_known, self._votes = self._is_known or found is not None, 0
+            self._is_found, self._votes = self._is_found or found is not None, 0
             return
         self._votes = self._votes + 1 if found == self._other else 1
         self._other = found
-        if not self._is_known or self._votes >= AGREEING:
-            self.shift_ms, self._is_known, self._votes = found, True, 0
+        if not self._is_found or self._votes >= AGREEING:
+            self.shift_ms, self._is_found, self._votes = found, True, 0
 
 
 def _shift(end: bytes, unwrap: Unwrapping, mtime_ms: int) -> int | None:

@@ -15,7 +15,8 @@ from _wire.messages.fetch import PartitionData
 from coordinator.client.bootstrap import Server
 from coordinator.client.cluster import EARLIEST, FETCH_VERSION_MAX, LATEST
 from coordinator.client.groups import ErrorAnswer, raise_for_error
-from coordinator.client.wire import ClientError, Sent, WireConnection
+from coordinator.client.requests import Sent
+from coordinator.client.wire import ClientError, WireConnection
 from coordinator.internal_topics import OFFSETS_TOPIC
 from coordinator.observe.errors import TRANSIENT, CannotObserve, OffsetsUnavailable
 from coordinator.observe.places import Place, Source
@@ -65,7 +66,7 @@ class OffsetsFollower:
             NoOffsetsTopic, MayNotReadOffsets, ClientError: as OffsetsTopic.
         """
         self._topic = OffsetsTopic(server) if topic is None else topic
-        self._wanted = None if groups is None else _Encoded(groups)
+        self._encoded_ids = None if groups is None else _Encoded(groups)
         self._table = table
         self._wait_ms = wait_ms
         self._sent: dict[str, tuple[WireConnection, Sent]] = {}
@@ -107,7 +108,7 @@ class OffsetsFollower:
         """
         self._scans = {
             partition: PartitionScan(
-                partition, GroupRecordScan(wanted=self._wanted, table=self._table), self._notes, start
+                partition, GroupRecordScan(group_ids=self._encoded_ids, table=self._table), self._notes, start
             )
             for partition, start in positions.items()
         }
@@ -158,14 +159,14 @@ class OffsetsFollower:
                     self._topic.wait_for_quota(answer)
                 for topic in answer.responses:
                     for partition in topic.partitions:
-                        problem = self._take(partition, found) or problem
+                        problem = self._add(partition, found) or problem
         except (CannotObserve, ErrorAnswer):
             raise
         except ClientError as lost:
             return found, str(lost)
         return found, problem
 
-    def _take(self, answer: PartitionData, found: list[tuple[int, PartitionData]]) -> str | None:
+    def _add(self, answer: PartitionData, found: list[tuple[int, PartitionData]]) -> str | None:
         """Sort an answer out: into what was found, the position to go on at, or a problem."""
         partition, error = answer.partition_index, answer.error_code
         if error == ErrorCode.NONE:

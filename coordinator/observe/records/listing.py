@@ -46,7 +46,7 @@ def list_groups_of_records(
             while not scan.is_done:
                 for part in read_part(topic, scan):
                     for record in part:
-                        groups.take(record)
+                        groups.apply(record)
                 if progress is not None:
                     progress(done + scan.position - scan.start, all_records)
             done += ends[partition] - starts[partition]

@@ -74,7 +74,7 @@ class StoredGroups:
         self.left_out = 0
         """Records of groups that found no place."""
 
-    def take(self, record: Record) -> None:
+    def apply(self, record: Record) -> None:
         key, value = record.key or b"", record.value
         record_type, size = int.from_bytes(key[:2], "big"), int.from_bytes(key[2:GROUP_ID], "big")
         group_id, rest = key[GROUP_ID : GROUP_ID + size], key[GROUP_ID + size :]
@@ -150,8 +150,8 @@ class StoredGroups:
                 group = _Group("classic", generation=-1, last_ms=-1 if group is None else group.last_ms)
             if group.type and (commits or group.generation >= 0):
                 found.append(_listed(group_id, group, commits, last_commit_ms))
-        known = {group_id for group_id, *_ in table}
-        others = ((group_id, each) for group_id, each in self._groups.items() if group_id not in known)
+        listed_ids = {group_id for group_id, *_ in table}
+        others = ((group_id, each) for group_id, each in self._groups.items() if group_id not in listed_ids)
         found += [_listed(group_id, each, 0, -1) for group_id, each in others if each.type]
         return sorted(found, key=lambda listed_by_records: listed_by_records.group_id)
 

@@ -90,13 +90,13 @@ def check_new(acl: Acl) -> None:
         raise InvalidAcl(f"The only valid name for the CLUSTER resource is {CLUSTER_NAME}")
     if not acl.resource_name:
         raise InvalidAcl("Invalid empty resource name")
-    for name, number, known in (
+    for name, number, enum_numbers in (
         ("resourceType", acl.resource_type, RESOURCE_TYPES),
         ("patternType", acl.pattern_type, PATTERN_TYPES),
         ("operation", acl.operation, OPERATIONS),
         ("permissionType", acl.permission_type, PERMISSION_TYPES),
     ):
-        if number not in known:
+        if number not in enum_numbers:
             raise InvalidAcl(f"Invalid {name} UNKNOWN")
     if ":" not in acl.principal:
         raise InvalidAcl(

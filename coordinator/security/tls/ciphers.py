@@ -31,10 +31,10 @@ def choose_ciphers(context: ssl.SSLContext, suites: Sequence[str], setting: str)
     of_1_3 = [suite for suite in suites if suite in TLS_1_3_SUITES]
     if of_1_3 and len(of_1_3) != len(TLS_1_3_SUITES):
         raise ConfigError(f"{text}: name all suites of TLS 1.3 or none: {', '.join(TLS_1_3_SUITES)}")
-    known = _known()
+    available = _available()
     names = [openssl_name(suite) for suite in suites if suite not in TLS_1_3_SUITES]
     for suite in suites:
-        if suite not in TLS_1_3_SUITES and openssl_name(suite) not in known:
+        if suite not in TLS_1_3_SUITES and openssl_name(suite) not in available:
             raise ConfigError(f"{text}: the cipher suite {suite} is unknown to {ssl.OPENSSL_VERSION}")
     if names:
         context.set_ciphers(":".join(names))
@@ -46,7 +46,7 @@ def choose_ciphers(context: ssl.SSLContext, suites: Sequence[str], setting: str)
         raise ConfigError(f"{text}: no suite is left for the enabled versions of TLS")
 
 
-def _known() -> set[str]:
+def _available() -> set[str]:
     every = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     every.set_ciphers("ALL")
     return {str(cipher["name"]) for cipher in every.get_ciphers()}

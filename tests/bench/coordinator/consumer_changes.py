@@ -18,7 +18,7 @@ from _wire.messages.incremental_alter_configs import (
     AlterConfigsResource,
     IncrementalAlterConfigsRequest,
 )
-from coordinator.client.wire import Sent
+from coordinator.client.requests import Sent
 from tests.wire_client import WireClient
 
 GROUP_RESOURCE: Final = 32

@@ -5,7 +5,7 @@ from typing import Final
 
 from _wire.errors import ErrorCode
 from _wire.messages.sync_group import SyncGroupRequest, SyncGroupRequestAssignment
-from coordinator.client.wire import Sent
+from coordinator.client.requests import Sent
 from tests.wire_client import BEFORE_MEMBER_ID_REQUIRED, WireClient, join_request
 
 SYNC_VERSION: Final = 3

@@ -10,8 +10,9 @@ from _wire.messages.api_versions import ApiVersion, ApiVersionsRequest, ApiVersi
 from _wire.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
 from _wire.primitives import Message
 from coordinator.client.bootstrap import Bootstrap
+from coordinator.client.requests import FRAME_BYTES_MAX
 from coordinator.cluster.brokers.connecting import connect
-from coordinator.cluster.brokers.connection import FRAME_BYTES_MAX, BrokerConnection
+from coordinator.cluster.brokers.connection import BrokerConnection
 from coordinator.cluster.brokers.errors import BrokerError, ResponseTooLarge
 from tests.cluster.relay.scripted import Peer
 

@@ -6,7 +6,7 @@ from typing import cast
 
 from coordinator.cluster.brokers.brokers import Brokers
 from coordinator.cluster.brokers.errors import BrokerError
-from coordinator.cluster.groups.topic_ids import IDS_AT_ONCE, IDS_MAX, KNOWN_MAX, WAITING_MAX, TopicIds
+from coordinator.cluster.groups.topic_ids import IDS_AT_ONCE, IDS_MAX, REMEMBERED_MAX, WAITING_MAX, TopicIds
 
 ORDERS = b"o" * 16
 
@@ -94,7 +94,7 @@ def test_ids_that_wait_and_names_that_are_kept_are_bounded():
         await asyncio.sleep(0)
         assert await names(topic_ids, [ORDERS]) is None
         assert all(found is not None and len(found) == IDS_MAX for found in await asyncio.gather(*waiting))
-        assert len(topic_ids._known) == KNOWN_MAX
+        assert len(topic_ids._names) == REMEMBERED_MAX
         assert topic_ids._waiting == 0
         assert await names(topic_ids, [ORDERS]) == {ORDERS: "orders"}
 

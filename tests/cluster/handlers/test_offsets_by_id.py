@@ -22,7 +22,7 @@ from coordinator.cluster.rights.named_topics import give_names
 from coordinator.cluster.sentinels.membership import Sentinel
 from coordinator.core.offsets import commit as offset_commit
 from coordinator.core.offsets.checks import MAY_COMMIT, MAY_FETCH
-from coordinator.runtime.slices import at_once
+from coordinator.runtime.slices import Steps, at_once
 from coordinator.security.acls.model import AclOperation, ResourceType
 from tests.cluster.rights.at_a_node import Topics
 
@@ -38,17 +38,19 @@ class Cluster:
         self.committed: list[Any] = []
         self.fetched: list[Any] = []
 
-    def commit(self, sentinel: Any, request: Any, version: int, answered: Any) -> None:
+    def commit(self, sentinel: Any, request: Any, version: int) -> Steps[Any]:
         self.committed.append([topic.topic_id for topic in request.topics])
-        answered(offset_commit.request_error(request, NONE, version))
+        yield
+        return offset_commit.request_error(request, NONE, version)
 
-    def fetch_offsets(self, group_id: str, request: Any, version: int, answered: Any) -> None:
+    def fetch_offsets(self, group_id: str, request: Any, version: int) -> Steps[Any]:
         (group,) = request.groups
         self.fetched.append(group.topics and [topic.topic_id for topic in group.topics])
         found = [KNOWN, GONE] if group.topics is None else [topic.topic_id for topic in group.topics]
         partitions = [OffsetFetchResponsePartitions(partition_index=0, committed_offset=7)]
         topics = [OffsetFetchResponseTopics(topic_id=each, partitions=partitions) for each in found]
-        answered(OffsetFetchResponse(groups=[OffsetFetchResponseGroup(group_id=group_id, topics=topics)]))
+        yield
+        return OffsetFetchResponse(groups=[OffsetFetchResponseGroup(group_id=group_id, topics=topics)])
 
 
 class Node:

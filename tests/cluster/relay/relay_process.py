@@ -15,6 +15,7 @@ from typing import Any, Final, Self
 
 import uvloop
 
+from coordinator.cluster.found import NOT_FOUND
 from coordinator.cluster.relay.broker_listeners import BrokerListeners
 from coordinator.cluster.relay.directory import Address, CoordinatorNode, Owner
 from coordinator.cluster.relay.held_bytes import HeldBytes
@@ -48,7 +49,7 @@ class Cluster:
         return ()
 
     def owner_of(self, group_id: str, answered: Callable[[Owner], None]) -> None:
-        answered(None)
+        answered(NOT_FOUND)
 
     def owned_groups(self, answered: Callable[[frozenset[str] | None], None]) -> None:
         answered(frozenset())

@@ -8,8 +8,10 @@ from typing import Any, Final, cast
 import pytest
 import uvloop
 
+from _wire.errors import ErrorCode
 from _wire.headers import decode_response_header, encode_request
 from _wire.primitives import Message
+from coordinator.cluster.found import NOT_FOUND, Found, Unknown
 from coordinator.cluster.relay.directory import Address, CoordinatorNode, Owner
 from coordinator.cluster.relay.held_bytes import HeldBytes
 from coordinator.cluster.relay.relayed_connection import RelayedConnection, RelayParts
@@ -27,12 +29,19 @@ OWNED: Final = "owned"
 LOOPS: Final = pytest.mark.parametrize("run", [asyncio.run, uvloop.run], ids=["asyncio", "uvloop"])
 
 
+def finding_of(owner: CoordinatorNode | ErrorCode | None) -> Owner:
+    """None: the cluster coordinates the group."""
+    if isinstance(owner, ErrorCode):
+        return Unknown(owner)
+    return NOT_FOUND if owner is None else Found(owner)
+
+
 @dataclass
 class FixedDirectory:
     """Brokers are reached at one host with the port 20000 + id; those without an upstream address are unknown."""
 
     upstreams: dict[int, Address] = field(default_factory=dict)
-    owners: dict[str, Owner] = field(default_factory=lambda: {OWNED: NODE})
+    owners: dict[str, CoordinatorNode | ErrorCode] = field(default_factory=lambda: {OWNED: NODE})
     listed: frozenset[str] | None = frozenset({OWNED})
     up: Sequence[CoordinatorNode] = (NODE,)
     answers_later: bool = False
@@ -49,7 +58,7 @@ class FixedDirectory:
         return self.up
 
     def owner_of(self, group_id: str, answered: Callable[[Owner], None]) -> None:
-        self._answer(lambda: answered(self.owners.get(group_id)))
+        self._answer(lambda: answered(finding_of(self.owners.get(group_id))))
 
     def owned_groups(self, answered: Callable[[frozenset[str] | None], None]) -> None:
         self._answer(lambda: answered(self.listed))

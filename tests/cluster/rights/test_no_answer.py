@@ -37,7 +37,7 @@ class LateUpstream:
 
 def test_all_that_a_request_needs_is_asked_for_again_when_a_part_has_expired() -> None:
     rights, upstream = CachedRights(), LateUpstream()
-    rights._known[ANONYMOUS] = {(question_of(AclOperation.READ, ResourceType.GROUP), "g"): True}
+    rights._cached[ANONYMOUS] = {(question_of(AclOperation.READ, ResourceType.GROUP), "g"): True}
     authorization = RightsQuestions(rights, upstream)
     needs = [
         SimpleNamespace(

@@ -107,7 +107,7 @@ def test_those_of_all_clients_are_bounded_and_who_has_few_keeps_them():
         for serial in range(1, 40):
             client = learned(known, serial, [f"{serial}-{number}" for number in range(NAMES_MAX)])
             assert kept(known, client) == NAMES_MAX, "what was found out for a request is there until it is decided"
-            assert known._decisions == sum(map(len, known._known.values())) <= DECISIONS_MAX
+            assert known._decisions == sum(map(len, known._cached.values())) <= DECISIONS_MAX
         for serial in range(40, 60):
             learned(known, serial, [f"{number}" + "n" * 30_000 for number in range(100)])
             assert known._names_bytes == sum(known._bytes.values()) <= DECISIONS_BYTES_MAX

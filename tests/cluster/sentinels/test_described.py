@@ -3,6 +3,7 @@
 import asyncio
 from types import SimpleNamespace
 from typing import Any
+from unittest.mock import MagicMock
 
 import pytest
 
@@ -15,7 +16,9 @@ from _wire.messages.consumer_group_describe import (
 from _wire.messages.consumer_group_describe import DescribedGroup as ConsumerGroup
 from _wire.messages.describe_groups import DescribedGroup as Answer
 from _wire.messages.describe_groups import DescribedGroupMember, DescribeGroupsRequest, DescribeGroupsResponse
-from coordinator.cluster.brokers.found import Unknown
+from coordinator.cluster.brokers.tasks import completed
+from coordinator.cluster.found import FOUND, Unknown
+from coordinator.cluster.ownership import GroupOwnership
 from coordinator.cluster.sentinels.described import DescribedGroup
 from coordinator.cluster.sentinels.membership import INSTANCE_ID
 from coordinator.cluster.sentinels.sentinels import Sentinels
@@ -35,7 +38,7 @@ def described(
         return 0
 
     async def connection(broker_id: int, purpose: str) -> Any:
-        return SimpleNamespace(request=request, versions=versions)
+        return SimpleNamespace(request=request, requests=SimpleNamespace(supports=versions.__contains__))
 
     async def request(message: Any, version_max: int = 99) -> DescribeGroupsResponse | ConsumerGroupDescribeResponse:
         if isinstance(message, DescribeGroupsRequest):
@@ -46,7 +49,10 @@ def described(
     async def ask() -> tuple[DescribedGroup | ErrorCode, bool | Unknown]:
         brokers: Any = SimpleNamespace(coordinator_of=coordinator_of, connection=connection)
         sentinels = Sentinels(brokers)
-        return await sentinels.describe("g"), await sentinels.is_free("g")
+        found = await completed(sentinels.describe("g"))
+        ownership = GroupOwnership(MagicMock(), sentinels, (), lambda: 0)
+        finding = await completed(ownership._find("g"))
+        return found, finding if isinstance(finding, Unknown) else finding == FOUND
 
     return asyncio.run(ask())
 

@@ -9,6 +9,7 @@ from _wire.batch_reader import parse_records
 from _wire.messages.join_group import JoinGroupRequest, JoinGroupRequestProtocol
 from _wire.messages.leave_group import LeaveGroupRequest, MemberIdentity
 from coordinator.audit.schema import CoordinatorPaused, GroupHeldByCluster, decode_coordinator_event
+from coordinator.cluster.brokers.tasks import completed
 from coordinator.cluster.held_groups import CHECK_SECONDS
 from coordinator.cluster.sentinels.membership import INSTANCE_ID, JOIN_VERSION_MAX, LEAVE_VERSION
 from coordinator.core.kinds import operations
@@ -123,7 +124,7 @@ def test_a_group_that_is_with_the_cluster_already_is_given_back(world: World) ->
     changes = node.home.changes
     answers = []
     for asked in (lambda: changes.would(GROUP, False), lambda: changes.change("ops", GROUP, False)):
-        task = world.nodes[0].loop.create_task(asked())
+        task = world.nodes[0].loop.create_task(completed(asked()))
         world.run(3_000)
         answers.append(task.result())
     for answer in answers:

@@ -7,7 +7,7 @@ from coordinator.core.causes import Cause
 from coordinator.core.classic import joining
 from coordinator.core.classic.events import StaticMemberReplaced
 from coordinator.core.decision import NOTHING
-from coordinator.core.groups.requests import InstanceTaken
+from coordinator.core.groups.requests import JoinAsInstance
 from coordinator.core.groups.states import GroupState
 from tests.core.deciding import context
 from tests.simulation.simulation import NEWEST_JOIN, SESSION_TIMEOUT_MS, Simulation
@@ -168,7 +168,7 @@ def test_a_leader_that_returns_while_the_group_completes_leads_the_next_generati
 
 def taken(sim, instance_id):
     """The decision that a fault takes the place of an instance."""
-    request = InstanceTaken(instance_id, Cause.FAULT, "fence")
+    request = JoinAsInstance(instance_id, Cause.FAULT, "fence")
     return joining.join_as_instance(sim.whole_group, request, context(version=9))
 
 
@@ -184,4 +184,4 @@ def test_an_instance_that_is_taken_is_told_with_the_cause_and_what_its_holder_se
 def test_an_instance_that_has_gone_is_not_taken(sim):
     """Nobody joins in the place of a member that is no longer there."""
     assert taken(sim, "three") is NOTHING
-    assert joining.join_as_instance(None, InstanceTaken("two", Cause.FAULT, "fence"), context(version=9)) is NOTHING
+    assert joining.join_as_instance(None, JoinAsInstance("two", Cause.FAULT, "fence"), context(version=9)) is NOTHING

@@ -11,7 +11,7 @@ from _wire.headers import decode_response_header
 from _wire.messages.api_versions import ApiVersionsRequest
 from _wire.notation import Definition, Struct
 from _wire.primitives import Message
-from coordinator.client import wire
+from coordinator.client import requests as wire_requests
 from coordinator.client.wire import ClientError, ConnectionClosed
 from tests.differential.names import API_BY_NAME, DEFINITIONS
 from tests.differential.requests.answers import Difference, differences, rendered
@@ -52,8 +52,8 @@ class Result:
 class Sent(NamedTuple):
     """A request, and the one after it, which is answered also if the first one has no answer (Produce with acks=0)."""
 
-    request: wire.Sent
-    next: wire.Sent
+    request: wire_requests.Sent
+    next: wire_requests.Sent
 
 
 @dataclass
@@ -90,7 +90,7 @@ class Peer:
             return {"unreadable": str(problem)}
         return rendered(definition, message, sent.request.version, self.state)
 
-    def _receive_next(self, sent: wire.Sent) -> bool:
+    def _receive_next(self, sent: wire_requests.Sent) -> bool:
         """Whether the request after that of the case is answered, too."""
         assert self.connection is not None
         try:

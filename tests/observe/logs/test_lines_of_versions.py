@@ -144,7 +144,7 @@ LINES: Final[list[tuple[str, tuple[type[said.Statement], dict[str, Any]]]]] = [
         " milliseconds, of which 3 milliseconds was spent in the scheduler.",
         (said.PartitionLoaded, {"offsets_partition": 9, "took_ms": 12}),
     ),
-    (f"{SCALA}Elected as the group coordinator for partition 9", (said.PartitionTaken, {"offsets_partition": 9})),
+    (f"{SCALA}Elected as the group coordinator for partition 9", (said.PartitionTakenOver, {"offsets_partition": 9})),
     (
         f"{JAVA}[GroupId orders] Member {M} joins the consumer group.",
         (said.ConsumerJoined, {"member_id": M, "protocol": "consumer"}),

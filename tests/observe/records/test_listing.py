@@ -42,11 +42,11 @@ class Taken:
     groups: StoredGroups = field(default_factory=lambda: StoredGroups(100))
     at_ms: int = 0
 
-    def take(self, *records: KeyAndValue) -> ListedByRecords | None:
+    def apply(self, *records: KeyAndValue) -> ListedByRecords | None:
         """The one group, if it is there."""
         for key, value in records:
             self.at_ms += 10
-            self.groups.take(Record(timestamp_ms=self.at_ms, key=key, value=value))
+            self.groups.apply(Record(timestamp_ms=self.at_ms, key=key, value=value))
         return next(iter(self.groups.listed(GroupTable(1))), None)
 
 
@@ -81,9 +81,9 @@ def with_members(count: int) -> KeyAndValue:
 
 def test_a_classic_group():
     taken = Taken()
-    assert taken.take(with_members(3)) == ListedByRecords("g", "classic", "Stable", "connect", 9, 3, 10)
-    assert taken.take(generation("g", 10)) == ListedByRecords("g", "classic", "Empty", "consumer", 10, 0, 20)
-    assert taken.take((generation("g", 10)[0], None)) is None
+    assert taken.apply(with_members(3)) == ListedByRecords("g", "classic", "Stable", "connect", 9, 3, 10)
+    assert taken.apply(generation("g", 10)) == ListedByRecords("g", "classic", "Empty", "consumer", 10, 0, 20)
+    assert taken.apply((generation("g", 10)[0], None)) is None
 
 
 @pytest.mark.parametrize("kind", ["consumer", "streams"])
@@ -91,7 +91,7 @@ def test_a_group_of_epochs(kind: str):
     taken = Taken()
 
     def told(*records: KeyAndValue) -> tuple[str, str, int | None, int | None]:
-        group = taken.take(*records)
+        group = taken.apply(*records)
         assert group is not None
         return group.type, group.state, group.generation, group.members
 
@@ -107,11 +107,11 @@ def test_a_group_of_epochs(kind: str):
     assert told(current("a", 3, 1, kind)) == (kind, "Reconciling", 3, 2)
     assert told(current("a", 3, 0, kind)) == (kind, "Stable", 3, 2)
     assert told(member("a", True, kind), member("b", True, kind), epoch(4, kind)) == (kind, "Empty", 4, 0)
-    assert taken.take(epoch(None, kind)) is None
+    assert taken.apply(epoch(None, kind)) is None
 
 
 def test_a_share_group():
-    group = Taken().take(member("a", kind="share"), epoch(5, "share"))
+    group = Taken().apply(member("a", kind="share"), epoch(5, "share"))
     assert group is not None
     assert (group.type, group.state, group.generation, group.members) == ("share", "Stable", 5, 1)
 
@@ -121,18 +121,18 @@ def test_a_group_that_was_converted(is_up: bool):
     classic, tombstone = with_members(2), (generation("g", 1)[0], None)
     modern = member("a"), epoch(12)
     taken = Taken()
-    found = taken.take(classic, tombstone, *modern) if is_up else taken.take(*modern, epoch(None), classic)
+    found = taken.apply(classic, tombstone, *modern) if is_up else taken.apply(*modern, epoch(None), classic)
     assert found is not None
     assert (found.type, found.members) == (("consumer", 1) if is_up else ("classic", 2))
 
 
 def test_members_are_bounded():
     taken = Taken(StoredGroups(100, members_max=2))
-    found = taken.take(*(member(str(each)) for each in range(3)), epoch(2))
+    found = taken.apply(*(member(str(each)) for each in range(3)), epoch(2))
     assert found is not None
     assert found.members is None
-    assert taken.take(epoch(None)) is None
-    found = taken.take(member("x"), epoch(3))
+    assert taken.apply(epoch(None)) is None
+    found = taken.apply(member("x"), epoch(3))
     assert found is not None
     assert found.members == 1
 
@@ -140,9 +140,9 @@ def test_members_are_bounded():
 def test_damaged_records_are_counted():
     taken = Taken()
     key = generation("g", 1)[0]
-    taken.take((key, b"\0\3\0"), (epoch(1)[0], b"\0"), (current("a", 1)[0], b""), generation("g", 7))
+    taken.apply((key, b"\0\3\0"), (epoch(1)[0], b"\0"), (current("a", 1)[0], b""), generation("g", 7))
     assert taken.groups.damaged == 2
-    assert taken.take((current("a", 1)[0], b"\0\0")) is not None
+    assert taken.apply((current("a", 1)[0], b"\0\0")) is not None
 
 
 def test_a_whole_cluster():

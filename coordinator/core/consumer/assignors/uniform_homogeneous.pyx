@@ -43,7 +43,7 @@ cdef class HomogeneousGroup:
     cdef array.array owner              # of each partition, the member whose target has it, or NOBODY
     cdef array.array unassigned         # the first `unassigned_count` count
     cdef int unassigned_count
-    cdef int unassigned_taken
+    cdef int unassigned_used
     cdef array.array room               # of each member, how many partitions it still gets
     cdef int share                      # what each member has at least
     cdef int one_more                   # how many of the members that are to come have one more
@@ -144,11 +144,11 @@ cdef class HomogeneousGroup:
 
         Of topics in one bucket of a HashMap, Kafka has the last one that is new to the member first.
         """
-        cdef int *given = self.unassigned.data.as_ints + self.unassigned_taken
+        cdef int *given = self.unassigned.data.as_ints + self.unassigned_used
         cdef dict kept = self.target[self.members[member].member_id], by_topic = {}
         cdef int place = 0, topic = NOBODY
-        self.unassigned_taken += room
-        assert self.unassigned_taken <= self.unassigned_count, "the room of all members is what is unassigned"
+        self.unassigned_used += room
+        assert self.unassigned_used <= self.unassigned_count, "the room of all members is what is unassigned"
         for place in range(room):
             if topic == NOBODY or not self.is_of(given[place], topic):
                 topic = self.topics.topic_of(given[place])

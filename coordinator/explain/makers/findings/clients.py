@@ -58,9 +58,9 @@ def _is_over(refusal: RequestRejected, history: GroupHistory) -> bool:
 def _offers(history: GroupHistory) -> Iterator[Offer]:
     """Which members of the group offer which assignors, as far as that is known."""
     offers: dict[tuple[str, ...], list[MemberRef]] = defaultdict(list)
-    for known in history.members.values():
-        if known.protocols:
-            offers[known.protocols].append(known.member)
+    for tracked in history.members.values():
+        if tracked.protocols:
+            offers[tracked.protocols].append(tracked.member)
     for protocols, members in sorted(offers.items()):
         yield Offer(tuple(members), protocols)
 

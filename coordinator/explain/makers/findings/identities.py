@@ -19,7 +19,7 @@ from coordinator.explain.claims.findings import (
 from coordinator.explain.facts import Facts, densest
 from coordinator.explain.makers.findings.comings import WINDOW_MS
 
-TAKEN_BACK: Final = 3
+RETURNS: Final = 3
 """How often, in `WINDOW_MS`, clients take an instance id back from each other until they share it."""
 
 RESTARTS: Final = 3
@@ -29,13 +29,13 @@ RESTARTS: Final = 3
 def shared_instance_id(facts: Facts, now_ms: int) -> Iterator[SharedInstanceId]:
     """Of two clients with one instance id, each replaces the other (KIP-345), as long as both are restarted."""
     for instance_id, replacements in facts.replacements.items():
-        taken_back = [
+        returns = [
             later
             for earlier, later in pairwise(replacements)
             if _taker(later) == (earlier.old_client_id, earlier.old_client_host) != _taker(earlier)
         ]
-        window = densest(taken_back, WINDOW_MS, lambda said: said.at_ms)
-        if len(window) >= TAKEN_BACK:
+        window = densest(returns, WINDOW_MS, lambda said: said.at_ms)
+        if len(window) >= RETURNS:
             yield SharedInstanceId(
                 kind=Kind.SHARED_INSTANCE_ID,
                 from_ms=window[0].at_ms,

@@ -81,11 +81,11 @@ class Position(Protocol):
 
 def found_in_positions(positions: Iterable[Position], state: str, now_ms: int) -> Iterator[Found]:
     """What is wrong with these partitions of a group now. `state` is that of the group."""
-    known = list(positions)
-    for found in (out_of_range(known, now_ms), deleted_unread(known, now_ms), unowned(known, state, now_ms)):
+    listed = list(positions)
+    for found in (out_of_range(listed, now_ms), deleted_unread(listed, now_ms), unowned(listed, state, now_ms)):
         if found is not None:
             yield found
-    waiting = waits_for_transaction([position for position in known if _is_old(position, now_ms)], now_ms)
+    waiting = waits_for_transaction([position for position in listed if _is_old(position, now_ms)], now_ms)
     if waiting is not None:
         yield waiting
 

@@ -14,7 +14,8 @@ from _wire.messages.offset_commit import (
 )
 from _wire.messages.offset_fetch import OffsetFetchRequest
 from coordinator.cluster.brokers.errors import BrokerError, ResponseTooLarge
-from coordinator.cluster.handlers.forwarding import ASKED, Forwarder
+from coordinator.cluster.brokers.tasks import completed
+from coordinator.cluster.sentinels.forwarding import ASKED, Forwarder
 from coordinator.cluster.sentinels.membership import INSTANCE_ID, Sentinel
 
 VERSION = 8
@@ -60,11 +61,9 @@ def commit(cluster: Cluster, version: int = VERSION) -> Any:
     """What a commit of a member in generation 3 is answered."""
 
     async def ask() -> Any:
-        answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         forwarder = Forwarder(cluster)  # type: ignore[arg-type]
         request = OffsetCommitRequest(group_id="g", generation_id_or_member_epoch=3, member_id="m")
-        forwarder.commit(SENTINEL, request, version, answer.set_result)
-        return await answer
+        return await completed(forwarder.commit(SENTINEL, request, version))
 
     return asyncio.run(ask())
 
@@ -128,10 +127,8 @@ def test_an_answer_that_is_too_large_is_not_asked_for_again() -> None:
             raise ResponseTooLarge("large")
 
     async def ask() -> Any:
-        answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         forwarder = Forwarder(cluster)  # type: ignore[arg-type]
-        forwarder.fetch_offsets("g", OffsetFetchRequest(), VERSION, answer.set_result)
-        return await answer
+        return await completed(forwarder.fetch_offsets("g", OffsetFetchRequest(), VERSION))
 
     cluster = Large()
     assert asyncio.run(ask()) is ErrorCode.UNKNOWN_SERVER_ERROR

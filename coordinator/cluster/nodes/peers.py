@@ -1,7 +1,7 @@
 """What nodes ask each other, at the port of their clients: which groups a node owns."""
 
-import asyncio
 from collections.abc import Callable
+from functools import partial
 from typing import Final, TypeAlias
 
 from _wire.errors import ErrorCode
@@ -11,9 +11,10 @@ from coordinator.client.bootstrap import Bootstrap
 from coordinator.client.security import ClientSecurity
 from coordinator.cluster.brokers.connecting import connect
 from coordinator.cluster.brokers.connection import BrokerConnection
+from coordinator.cluster.brokers.connections import Connections
 from coordinator.cluster.brokers.errors import BrokerError
-from coordinator.cluster.brokers.found import FOUND, NOT_FOUND, Finding, Unknown
 from coordinator.cluster.brokers.tasks import Tasks
+from coordinator.cluster.found import FOUND, NOT_FOUND, Finding, Unknown
 from coordinator.cluster.nodes.messages import NodeAddress
 from coordinator.logger import logger
 
@@ -25,7 +26,7 @@ FIND_COORDINATOR_VERSION: Final = 3
 LIST_GROUPS_VERSION_MAX: Final = 3
 TIMEOUT_SECONDS: Final = 5
 
-Answered: TypeAlias = Callable[[Finding], None]
+Answered: TypeAlias = Callable[[Finding[None]], None]
 Listed: TypeAlias = Callable[[list[str] | None], None]
 
 
@@ -43,26 +44,24 @@ class Peers:
         self._client_id = client_id
         self._security = security
         self._before_responses = before_responses
-        self._connections: dict[str, asyncio.Task[BrokerConnection]] = {}
+        self._connections: Connections[str] = Connections(self._connect)
         self._tasks = Tasks()
         self._unreachable: set[str] = set()
         """Addresses to which the last attempt to connect has failed."""
 
     def close(self) -> None:
         self._tasks.cancel()
-        for connecting in self._connections.values():
-            if (connection := _made(connecting)) is not None:
-                connection.close()
-            connecting.cancel()
+        self._connections.close()
 
     def find(self, node: NodeAddress, group_id: str, answered: Answered) -> None:
         """Whether that node owns a group, or would."""
-        self._tasks.ask(self._find(node, group_id), answered)
+        self._tasks.ask(partial(self._find, node, group_id), answered)
 
-    async def _find(self, node: NodeAddress, group_id: str) -> Finding:
+    async def _find(self, node: NodeAddress, group_id: str) -> Finding[None]:
         request = FindCoordinatorRequest(key=group_id, key_type=OWNED_KEY_TYPE)
         try:
-            response = await (await self._connection(node)).request_in(request, FIND_COORDINATOR_VERSION)
+            connection = await self._connections.get(node.address, node.address)
+            response = await connection.request_in(request, FIND_COORDINATOR_VERSION)
         except BrokerError:
             return Unknown(ErrorCode.COORDINATOR_NOT_AVAILABLE)
         error = ErrorCode(response.error_code)
@@ -72,22 +71,15 @@ class Peers:
 
     def list_owned(self, node: NodeAddress, answered: Listed) -> None:
         """The groups that a node owns; None if it does not answer."""
-        self._tasks.ask(self._list_owned(node), answered)
+        self._tasks.ask(partial(self._list_owned, node), answered)
 
     async def _list_owned(self, node: NodeAddress) -> list[str] | None:
         try:
-            response = await (await self._connection(node)).request(ListGroupsRequest(), LIST_GROUPS_VERSION_MAX)
+            connection = await self._connections.get(node.address, node.address)
+            response = await connection.request(ListGroupsRequest(), LIST_GROUPS_VERSION_MAX)
         except BrokerError:
             return None
         return None if response.error_code else [group.group_id for group in response.groups]
-
-    async def _connection(self, node: NodeAddress) -> BrokerConnection:
-        address = f"{node.host}:{node.port}"
-        task = self._connections.get(address)
-        made = None if task is None else _made(task)
-        if task is None or (task.done() and (made is None or not made.is_open)):
-            task = self._connections[address] = asyncio.get_running_loop().create_task(self._connect(address))
-        return await asyncio.shield(task)
 
     async def _connect(self, address: str) -> BrokerConnection:
         """Connect; a failure is logged once until a connection is made, as requests that need it come all the time."""
@@ -101,10 +93,3 @@ class Peers:
             raise
         self._unreachable.discard(address)
         return connection
-
-
-def _made(connecting: "asyncio.Task[BrokerConnection]") -> BrokerConnection | None:
-    """The connection, if it was made."""
-    if not connecting.done() or connecting.cancelled() or connecting.exception() is not None:
-        return None
-    return connecting.result()

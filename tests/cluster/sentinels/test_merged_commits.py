@@ -14,8 +14,8 @@ from _wire.messages.offset_commit import (
     OffsetCommitResponsePartition,
     OffsetCommitResponseTopic,
 )
-from coordinator.cluster.handlers.merged_commits import PARTITIONS_MAX, Commit, MergedCommits
 from coordinator.cluster.sentinels.membership import Sentinel
+from coordinator.cluster.sentinels.merged_commits import PARTITIONS_MAX, Commit, MergedCommits
 
 SENTINEL: Final = Sentinel("g", "sentinel", 3, 1, 60_000)
 REFUSED: Final = 9

@@ -6,9 +6,9 @@ from pathlib import Path
 
 from _wire.errors import ErrorCode
 from coordinator.client.security import ClientSecurity
-from coordinator.cluster.brokers.found import Finding, Unknown
+from coordinator.cluster.found import Finding, Unknown
 from coordinator.cluster.nodes.messages import NodeAddress
-from coordinator.cluster.peers import Peers
+from coordinator.cluster.nodes.peers import Peers
 from tests.certificates import server_identity
 from tests.front.log_lines import LogLines, log_lines
 

@@ -6,6 +6,7 @@ is refused. Otherwise it could be stored after those of a later generation.
 """
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, Final, TypeAlias
 
 from _wire.errors import ErrorCode
@@ -16,10 +17,11 @@ from coordinator.cluster.brokers.backoff import tried
 from coordinator.cluster.brokers.connection import LongResponse
 from coordinator.cluster.brokers.errors import BrokerError, ResponseTooLarge, RetriableAnswer
 from coordinator.cluster.brokers.tasks import Tasks
-from coordinator.cluster.handlers.merged_commits import Commit, MergedCommits
 from coordinator.cluster.sentinels.membership import INSTANCE_ID, Sentinel
+from coordinator.cluster.sentinels.merged_commits import Commit, MergedCommits
 from coordinator.cluster.sentinels.sentinels import MOVED, SENTINEL_GONE, Sentinels
 from coordinator.logger import logger
+from coordinator.runtime.slices import Steps, awaited
 
 TRIED_SECONDS: Final = 10
 """For how long a request is sent again while the group's coordinator at the cluster moves."""
@@ -36,7 +38,7 @@ Answered: TypeAlias = Callable[[Any], None]
 
 
 class Forwarder:
-    """Lives in the running event loop. Each request is answered once."""
+    """Lives in the running event loop. The result of each request is the response of the cluster, or an error code."""
 
     def __init__(self, sentinels: Sentinels) -> None:
         self._sentinels = sentinels
@@ -46,12 +48,14 @@ class Forwarder:
     def stop(self) -> None:
         self._tasks.cancel()
 
-    def commit(self, sentinel: Sentinel, request: Any, version: int, answered: Answered) -> None:
+    def commit(self, sentinel: Sentinel, request: Any, version: int) -> Steps[Any]:
         """Commit offsets as the sentinel; `request` is an OffsetCommit or a TxnOffsetCommit."""
         name_sentinel(request, sentinel, version)
         if not isinstance(request, OffsetCommitRequest):
-            self._tasks.ask(self._commit(sentinel, request, version), answered)
-            return
+            return self._tasks.steps(partial(self._commit, sentinel, request, version))
+        return awaited(partial(self._merge, sentinel, request, version))
+
+    def _merge(self, sentinel: Sentinel, request: OffsetCommitRequest, version: int, answered: Answered) -> None:
         sending = self._commits.add(Commit(sentinel, request, version, answered))
         if sending is not None:
             self._tasks.start(sending)
@@ -79,28 +83,23 @@ class Forwarder:
             return ErrorCode.COORDINATOR_NOT_AVAILABLE
         return response
 
-    def fetch_offsets(self, group_id: str, request: Any, version: int, answered: Answered) -> None:
+    def fetch_offsets(self, group_id: str, request: Any, version: int) -> Steps[Any]:
         """Fetch offsets of one group; the request is in its newest form, whatever the version of the client is.
 
         The answer may be a `LongResponse`.
         """
-        self._tasks.ask(self._fetch_offsets(group_id, request, version), answered)
-
-    async def _fetch_offsets(self, group_id: str, request: Any, version: int) -> Any:
         for group in request.groups:
             # They are those of a member here; the cluster knows the sentinel alone.
             group.member_id, group.member_epoch = None, -1
-        return await self._asked(group_id, request, max(version, MEMBER_EPOCH_VERSION - 1), may_be_long=True)
+        version = max(version, MEMBER_EPOCH_VERSION - 1)
+        return self._tasks.steps(partial(self._asked, group_id, request, version, may_be_long=True))
 
-    def without_sentinel(self, group_id: str, request: Any, version: int, answered: Answered) -> None:
+    def without_sentinel(self, group_id: str, request: Any, version: int) -> Steps[Any]:
         """Have the sentinel leave, and send a request that the cluster refuses for a group with members."""
-        self._tasks.ask(self._without_sentinel(group_id, request, version), answered)
-
-    async def _without_sentinel(self, group_id: str, request: Any, version: int) -> Any:
-        error = await self._sentinels.leave(group_id)
+        error = yield from self._sentinels.leave(group_id)
         if error is not ErrorCode.NONE:
             return error if error.retriable else ErrorCode.COORDINATOR_NOT_AVAILABLE
-        return await self._asked(group_id, request, version)
+        return (yield from self._tasks.steps(partial(self._asked, group_id, request, version)))
 
     async def _asked(self, group_id: str, request: Message, version: int, *, may_be_long: bool = False) -> Any:
         """The response of the group's coordinator at the cluster, which may be moving."""

@@ -22,7 +22,7 @@ CONSUMER: Final = "consumer"
 """The protocol of KIP-848."""
 
 
-class KnownMember(msgspec.Struct):
+class MemberSoFar(msgspec.Struct):
     """A member as the records so far describe it. `epoch` and `is_settled` are those of a consumer group."""
 
     member_id: str
@@ -68,7 +68,7 @@ class GroupSoFar(msgspec.Struct):
     protocol_type: str = ""
     protocol_name: str | None = None
     leader: str | None = None
-    members: dict[str, KnownMember] = {}
+    members: dict[str, MemberSoFar] = {}
     triggers: list[dict[str, Any]] = []
     """What happened since the last epoch began."""
     removed: dict[str, str | None] = {}
@@ -104,7 +104,7 @@ def count(partitions: TopicPartitions) -> int:
 Trigger = dict[str, Any]
 
 
-def trigger(cause: StrEnum, member: KnownMember | None, at_ms: int, reason: str = "") -> Trigger:
+def trigger(cause: StrEnum, member: MemberSoFar | None, at_ms: int, reason: str = "") -> Trigger:
     who = None if member is None else member.reference()
     found = {"cause": str(cause), "member": who, "at_ms": at_ms}
     return found | {"reason": reason} if reason else found
@@ -125,10 +125,10 @@ class EventEmitter:
     """Collects the events that what was seen of a group stands for, and numbers them."""
 
     def __init__(
-        self, group_id: str, known: GroupSoFar, time_ms: int, explained: Mapping[str, Removed] | None = None
+        self, group_id: str, so_far: GroupSoFar, time_ms: int, explained: Mapping[str, Removed] | None = None
     ) -> None:
         """`explained`: member id → how it went, by what is known beside the records."""
-        self.known = known
+        self.so_far = so_far
         self.time_ms = time_ms
         self.events: list[Event] = []
         self.places: tuple[Place, ...] = ()
@@ -139,23 +139,23 @@ class EventEmitter:
         """`seq` → where the event was seen."""
         self._group_id = group_id
         self._explained = {} if explained is None else explained
-        self._state_before, self._generation_before = known.state, known.generation_id
+        self._state_before, self._generation_before = so_far.state, so_far.generation_id
 
     def emit(self, kind: str, **own: Any) -> None:
-        known = self.known
-        known.seq += 1
+        so_far = self.so_far
+        so_far.seq += 1
         if self.places:
-            self.places_of[known.seq] = self.places
+            self.places_of[so_far.seq] = self.places
         self.events.append(
             {
                 "kind": kind,
                 "is_inferred": True,
                 "group_id": self._group_id,
-                "seq": known.seq,
-                "created_seq": known.created_seq,
+                "seq": so_far.seq,
+                "created_seq": so_far.created_seq,
                 "time_ms": self.time_ms,
-                "generation_id": known.generation_id,
-                "state": known.state,
+                "generation_id": so_far.generation_id,
+                "state": so_far.state,
                 "generation_id_before": self._generation_before,
                 "state_before": self._state_before,
                 "coordinator_epoch": None,
@@ -163,26 +163,26 @@ class EventEmitter:
                 **own,
             }
         )
-        self._state_before, self._generation_before = known.state, known.generation_id
+        self._state_before, self._generation_before = so_far.state, so_far.generation_id
 
     def create(self, protocol: str, protocol_type: str) -> None:
         """Begin an incarnation of the group."""
-        known = self.known
-        known.created_seq = known.seq + 1
-        known.protocol, known.protocol_type, known.state, known.generation_id = protocol, protocol_type, "Empty", 0
+        so_far = self.so_far
+        so_far.created_seq = so_far.seq + 1
+        so_far.protocol, so_far.protocol_type, so_far.state, so_far.generation_id = protocol, protocol_type, "Empty", 0
         self.emit("group.created", group_type=protocol)
 
     def remove(self) -> None:
         """End the incarnation, if there is one."""
-        known = self.known
-        if not known.protocol:
+        so_far = self.so_far
+        if not so_far.protocol:
             return
-        known.state = "Dead"
+        so_far.state = "Dead"
         self.emit("group.removed", cause=str(self.removed_because))
-        self.known = GroupSoFar(seq=known.seq)
+        self.so_far = GroupSoFar(seq=so_far.seq)
 
-    def join(self, member: KnownMember) -> None:
-        self.known.members[member.member_id] = member
+    def join(self, member: MemberSoFar) -> None:
+        self.so_far.members[member.member_id] = member
         self.emit(
             "member.joined",
             member=member.reference(),
@@ -193,7 +193,7 @@ class EventEmitter:
 
     def leave(self, member_id: str, removed: Removed | None = None) -> Trigger:
         """Return it as a trigger of the rebalance that it leads to."""
-        member = self.known.members.pop(member_id)
+        member = self.so_far.members.pop(member_id)
         how = removed or self._explained.get(member_id, GONE)
         self.emit(
             "member.removed",
@@ -205,18 +205,18 @@ class EventEmitter:
         )
         return trigger(how.cause, member, self.time_ms, how.reason or "")
 
-    def resubscribe(self, member: KnownMember, topics: list[str]) -> None:
+    def resubscribe(self, member: MemberSoFar, topics: list[str]) -> None:
         """A member subscribes to other topics than before."""
         self.emit("member.rejoined", member=member.reference(), metadata_changed=True, subscribed_topics=topics)
 
-    def replace(self, old_member_id: str, member: KnownMember) -> None:
+    def replace(self, old_member_id: str, member: MemberSoFar) -> None:
         """A static member came back under another member id."""
-        old = self.known.members.pop(old_member_id)
+        old = self.so_far.members.pop(old_member_id)
         member.partitions, member.unnamed_partitions = old.partitions, old.unnamed_partitions
-        self.known.members[member.member_id] = member
+        self.so_far.members[member.member_id] = member
         self.emit("static_member.replaced", member=member.reference(), old_member_id=old_member_id)
 
-    def assign(self, member: KnownMember, partitions: TopicPartitions, unnamed: int) -> None:
+    def assign(self, member: MemberSoFar, partitions: TopicPartitions, unnamed: int) -> None:
         """Say what a member gained and lost, if anything."""
         partitions = self.labelled(partitions)
         before, now = pairs(member.partitions), pairs(partitions)
@@ -229,7 +229,7 @@ class EventEmitter:
 
     def labelled(self, partitions: TopicPartitions) -> TopicPartitions:
         """Each topic by the name that it was told by before: else one topic counts as two."""
-        labels = self.known.labels
+        labels = self.so_far.labels
         return (
             {labels.get(member_id, member_id): indexes for member_id, indexes in partitions.items()}
             if labels
@@ -244,41 +244,41 @@ class EventEmitter:
             cause=first["cause"],
             member=first["member"],
             reason=first.get("reason"),
-            members=len(self.known.members),
+            members=len(self.so_far.members),
             triggers=triggers[:TRIGGERS_NAMED_MAX],
             started_ms=started_ms,
             generations_unseen=unseen,
             # A group epoch has risen already; a classic generation is counted when all members have joined.
-            **{"generation_id": generation_id - (self.known.protocol == CLASSIC)},
+            **{"generation_id": generation_id - (self.so_far.protocol == CLASSIC)},
         )
 
     def convert(self, protocol: str) -> None:
         """The group goes on with the other protocol, and with the members that it has."""
-        known = self.known
-        known.protocol, known.state = protocol, "Stable"
-        known.is_converting = known.is_open = False
-        known.removed, known.triggers = {}, []
-        known.metadata_hash = known.started_ms = None
+        so_far = self.so_far
+        so_far.protocol, so_far.state = protocol, "Stable"
+        so_far.is_converting = so_far.is_open = False
+        so_far.removed, so_far.triggers = {}, []
+        so_far.metadata_hash = so_far.started_ms = None
         self.emit(
             "group.converted",
             group_type=protocol,
-            protocol_type=known.protocol_type,
-            protocol_name=known.protocol_name,
-            leader=known.leader,
+            protocol_type=so_far.protocol_type,
+            protocol_name=so_far.protocol_name,
+            leader=so_far.leader,
             members=self.snapshots(),
         )
 
     def load(self, loaded: Place) -> None:
         """Another broker coordinates the group from now on, or the same one again."""
-        known, broker = self.known, loaded.broker_id
-        self.places = (loaded,) if known.unloaded is None else (loaded, known.unloaded)
-        known.coordinator, known.unloaded = broker, None
+        so_far, broker = self.so_far, loaded.broker_id
+        self.places = (loaded,) if so_far.unloaded is None else (loaded, so_far.unloaded)
+        so_far.coordinator, so_far.unloaded = broker, None
         self.emit(
             "group.loaded",
-            group_type=known.protocol,
-            protocol_type=known.protocol_type,
-            protocol_name=known.protocol_name,
-            leader=known.leader,
+            group_type=so_far.protocol,
+            protocol_type=so_far.protocol_type,
+            protocol_name=so_far.protocol_name,
+            leader=so_far.leader,
             members=self.snapshots(),
             lost=False,
         )
@@ -290,11 +290,11 @@ class EventEmitter:
                 "partitions": member.partitions,
                 "unnamed_partitions": member.unnamed_partitions,
             }
-            for member in self.known.members.values()
+            for member in self.so_far.members.values()
         ]
 
     def partition_count(self) -> int:
-        return sum(member.partition_count for member in self.known.members.values())
+        return sum(member.partition_count for member in self.so_far.members.values())
 
 
 def pairs(partitions: TopicPartitions) -> set[tuple[str, int]]:
@@ -313,8 +313,8 @@ def delete_or_convert(emitter: EventEmitter) -> None:
 
     The records of the other protocol follow at once; records that are removed again are those of no conversion.
     """
-    if emitter.known.members and not emitter.known.is_converting:
-        emitter.known.is_converting = True
+    if emitter.so_far.members and not emitter.so_far.is_converting:
+        emitter.so_far.is_converting = True
     else:
         emitter.remove()
 
