@@ -226,7 +226,8 @@ def test_no_topics_are_listed_for_an_empty_list(client):
 
 def test_internal_topics_are_marked(client):
     topics = client.request(MetadataRequest(topics=None), 9).topics
-    assert {topic.name for topic in topics if topic.is_internal} - {"__transaction_state"} == INTERNAL
+    of_others = {"__transaction_state", "__share_group_state"}
+    assert {topic.name for topic in topics if topic.is_internal} - of_others == INTERNAL
 
 
 def test_topics_by_id(client, topic):

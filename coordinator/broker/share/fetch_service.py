@@ -25,6 +25,10 @@ from coordinator.runtime.slices import Steps, awaited
 
 OPENED_AT_ONCE: Final = 100
 """Share partitions that are found in one step."""
+READ_FIRST_BYTES: Final = 1 << 17
+"""What is read of a share partition at first. Only if that has too few records, more is: clients ask for 50 MB."""
+MORE_AT_A_TIME: Final = 8
+"""How many times as much is read then."""
 RECORD_LIMIT: Final = 1
 """`share_acquire_mode`: as many records as asked for, rather than whole batches."""
 
@@ -84,6 +88,7 @@ class ShareFetchService:
         self, group_id: str, partitions: Sequence[TopicIdPartition], found: dict[TopicIdPartition, PartitionData]
     ) -> Steps[list[SharePartition]]:
         opened = []
+        is_committed = self._share_partitions.settings_of(group_id).is_committed
         for number, (topic_id, index) in enumerate(partitions, 1):
             topic = self._image.topics_by_id.get(topic_id)
             if topic is None:
@@ -92,7 +97,7 @@ class ShareFetchService:
             share_partition = self._share_partitions.open(ShareKey(group_id, topic_id, index), topic.name)
             if isinstance(share_partition, SharePartition):
                 opened.append(share_partition)
-                if share_partition.settings.is_committed and share_partition.log.open_transactions is None:
+                if is_committed and share_partition.log.open_transactions is None:
                     # Otherwise nobody could say how much of it is committed.
                     yield from self._fetch_service.read_transactions(share_partition.log)
             elif share_partition is not None:
@@ -106,11 +111,13 @@ class ShareFetchService:
         waiting = self._waiting
         try:
             yield from waiting.add(fetch)
-            # Looked at again after the last step: what came before it was told to nobody.
-            while not (yield from fetch.is_ready()):
-                is_over = yield from awaited(partial(waiting.start, fetch), is_urgent=True)
-                if is_over:
+            is_over = False
+            while not is_over:
+                fetch.must_look_again = False
+                if (yield from fetch.is_ready()):
                     break
+                if not fetch.must_look_again:
+                    is_over = yield from awaited(partial(waiting.start, fetch), is_urgent=True)
         finally:
             waiting.remove(fetch)
 
@@ -124,9 +131,10 @@ class ShareFetchService:
         """Read what may be acquired of each share partition, and acquire it."""
         reading: list[SharePartition] = []
         size_bytes, left_records = 0, terms.max_records
+        settings = share_partitions[0].settings
         try:
             for number, share_partition in enumerate(share_partitions, 1):
-                if share_partition.can_be_fetched():
+                if share_partition.can_be_fetched(settings):
                     share_partition.is_fetching = True
                     reading.append(share_partition)
                 elif share_partition.load_error:
@@ -134,13 +142,15 @@ class ShareFetchService:
                     found[topic_id, index] = failed_partition(index, share_partition.load_error)
                 if number % OPENED_AT_ONCE == 0:
                     yield
-            for share_partition, part_bytes in zip(reading, shared_out(max_bytes, len(reading)), strict=True):
-                yield size_bytes + part_bytes
+            shares = zip(reading, shared_out(max_bytes, len(reading)), strict=True)
+            for number, (share_partition, part_bytes) in enumerate(shares, 1):
+                if number % OPENED_AT_ONCE == 0:
+                    yield
                 _, topic_id, index = share_partition.key
                 answer = found[topic_id, index] = PartitionData(partition_index=index, records=b"")
-                if left_records > 0 and part_bytes > 0 and share_partition.available_bytes() != 0:
+                if left_records > 0 and part_bytes > 0 and share_partition.available_bytes(settings) != 0:
                     left_records -= yield from self._acquire(
-                        terms, share_partition, (part_bytes, left_records), size_bytes == 0, answer
+                        terms, share_partition, (part_bytes, left_records), size_bytes, answer
                     )
                     size_bytes += len(answer.records or b"")
         finally:
@@ -153,25 +163,18 @@ class ShareFetchService:
         terms: ShareFetchTerms,
         share_partition: SharePartition,
         most: tuple[int, int],
-        is_first: bool,
+        held_bytes: int,
         answer: PartitionData,
     ) -> Steps[int]:
         """Acquire records of one share partition; return how many. `most` are bytes and records."""
         fetch_offset, is_committed = share_partition.window.next_fetch_offset(), share_partition.settings.is_committed
-        part_bytes, left_records = most
-        requested = FetchPartition(
-            partition=share_partition.key.partition, fetch_offset=fetch_offset, partition_max_bytes=part_bytes
-        )
-        isolation_level = READ_COMMITTED if is_committed else 0
-        data = yield from self._fetch_service.read_log(
-            share_partition.log, requested, part_bytes, is_first, isolation_level
-        )
+        left_records = most[1]
+        data, read = yield from self._read_enough(share_partition, fetch_offset, most, held_bytes)
         if data.error_code == ErrorCode.OFFSET_OUT_OF_RANGE:
             share_partition.out_of_range()
         elif data.error_code != ErrorCode.NONE:
             answer.error_code = data.error_code
         elif data.records:
-            read = FetchedBatches(data.records)
             limits = left_records, terms.batch_size, terms.is_record_limit
             acquired, count = share_partition.acquire(
                 terms.member_id, limits, fetch_offset, read, read.aborted(_aborted_of(data)) if is_committed else ()
@@ -186,6 +189,29 @@ class ShareFetchService:
         else:
             share_partition.recount()
         return 0
+
+    def _read_enough(
+        self, share_partition: SharePartition, fetch_offset: int, most: tuple[int, int], held_bytes: int
+    ) -> Steps[tuple[ReadData, FetchedBatches]]:
+        """Read up to so many bytes, but no more than has so many records after those that are in flight."""
+        most_bytes, most_records = most
+        isolation_level = READ_COMMITTED if share_partition.settings.is_committed else 0
+        target = max(share_partition.window.end_offset, fetch_offset - 1) + most_records
+        size_bytes, before_bytes = min(most_bytes, READ_FIRST_BYTES), -1
+        while True:
+            yield held_bytes + size_bytes
+            requested = FetchPartition(
+                partition=share_partition.key.partition, fetch_offset=fetch_offset, partition_max_bytes=size_bytes
+            )
+            data = yield from self._fetch_service.read_log(
+                share_partition.log, requested, size_bytes, held_bytes == 0, isolation_level
+            )
+            records = data.records or b""
+            read = FetchedBatches(records)
+            is_all = size_bytes == most_bytes or len(records) == before_bytes
+            if data.error_code or not records or is_all or read.last_offset >= target:
+                return data, read
+            size_bytes, before_bytes = min(size_bytes * MORE_AT_A_TIME, most_bytes), len(records)
 
 
 def _aborted_of(data: ReadData) -> list[tuple[int, int]]:

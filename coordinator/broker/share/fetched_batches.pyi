@@ -6,6 +6,10 @@ class FetchedBatches:
     data: bytes | memoryview
     def __init__(self, data: bytes | memoryview) -> None: ...
     def __len__(self) -> int: ...
+    @property
+    def last_offset(self) -> int:
+        """That of the last batch; -1 if there is none."""
+
     def around(self, first: int, last: int) -> bytes | memoryview:
         """The batches that have the offsets from `first` to `last`."""
 

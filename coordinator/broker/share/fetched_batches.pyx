@@ -1,6 +1,6 @@
 """The offsets of the record batches that a fetch has read, from their headers alone."""
 
-from libc.stdint cimport int16_t, int64_t, uint8_t, uint64_t
+from libc.stdint cimport int16_t, int64_t, uint8_t
 from libc.stdlib cimport free, malloc, realloc
 
 from _wire.batches cimport (
@@ -51,6 +51,10 @@ cdef class FetchedBatches:
 
     def __len__(self):
         return self.count
+
+    @property
+    def last_offset(self):
+        return self.bounds[self.count - 1].last_offset if self.count else -1
 
     cdef int64_t end_of_batch_with(self, int64_t offset) noexcept:
         # The last batch that begins at the offset or before it.

@@ -195,7 +195,7 @@ cdef class InFlightWindow:
     # ----------------------------------------------------------------------------------------------- moving the start
 
     cpdef bint advance(self) except -1:
-        cdef Py_ssize_t index, removed = 0
+        cdef Py_ssize_t removed = 0
         cdef int64_t last_done = -1, done_count = 0, offset
         cdef Piece piece
         cdef Record record

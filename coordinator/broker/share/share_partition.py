@@ -190,15 +190,16 @@ class SharePartition:
 
     # ----------------------------------------------------------------------------------------------------------- fetch
 
-    def can_be_fetched(self) -> bool:
-        """Whether a fetch may read it now: nobody else does, and there is a record or room for one."""
+    def can_be_fetched(self, settings: RecordSettings) -> bool:
+        """Whether a fetch may read it now: nobody else does, and there is a record or room for one.
+
+        `settings` are those of the group, which who asks many share partitions of it has once.
+        """
         return (
-            self.phase is Phase.ACTIVE
-            and not self.is_fetching
-            and self.window.can_acquire(self.settings.record_locks_max)
+            self.phase is Phase.ACTIVE and not self.is_fetching and self.window.can_acquire(settings.record_locks_max)
         )
 
-    def available_bytes(self) -> int:
+    def available_bytes(self, settings: RecordSettings) -> int:
         """The bytes from its fetch offset to the end of what is served; -1: reading there fails, which is to be told.
 
         With read_committed they end at the last stable offset; if that is not known yet, all of them count.
@@ -213,7 +214,7 @@ class SharePartition:
         elif offset < log.log_start_offset:
             return -1
         served_bytes = log.served_bytes
-        if self.settings.is_committed and isinstance(producers := log.open_transactions, ProducerStates):
+        if settings.is_committed and isinstance(producers := log.open_transactions, ProducerStates):
             served_bytes = min(served_bytes, producers.stable_bytes(log.appended_bytes))
         return max(served_bytes - self._skipped_bytes, 0)
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from _wire.errors import ErrorCode
+from coordinator.broker.share.settings import RecordSettings
 from coordinator.broker.share.share_partition import ShareKey, SharePartition, SharePartitionParts
 from coordinator.broker.share.waiting import WaitingFetches
 from coordinator.log.partition.partition_log import PartitionLog
@@ -30,6 +31,9 @@ class SharePartitions:
 
     def __len__(self) -> int:
         return len(self._by_key)
+
+    def settings_of(self, group_id: str) -> RecordSettings:
+        return self._parts.settings.of(group_id)
 
     def get(self, key: ShareKey) -> SharePartition | None:
         """One that somebody has fetched since it was loaded."""

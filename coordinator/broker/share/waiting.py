@@ -38,19 +38,23 @@ class WaitingFetch(msgspec.Struct, eq=False):
     answer: Callable[[bool], None] | None = None
     """Called once, with whether the time is over."""
     timer: int = 0
+    must_look_again: bool = False
+    """Whether there was something for it to see while it looked at its share partitions."""
 
     def is_ready(self, woken: SharePartition | None = None) -> Steps[bool]:
-        """Whether there is enough, or an error; `woken` is the one that has changed."""
-        if woken is not None and woken.can_be_fetched():
-            available = woken.available_bytes()
+        """Whether there is enough, or an error of reading; `woken` is the one that has changed.
+
+        One that could not be loaded is told at the end, as on Kafka: its clients ask again at once.
+        """
+        settings = self.share_partitions[0].settings
+        if woken is not None and woken.can_be_fetched(settings):
+            available = woken.available_bytes(settings)
             if available < 0 or min(available, self.max_bytes // len(self.share_partitions)) >= self.min_bytes > 0:
                 return True
         counts = []
         for number, share_partition in enumerate(self.share_partitions, 1):
-            if share_partition.can_be_fetched():
-                counts.append(share_partition.available_bytes())
-            elif share_partition.load_error:
-                return True
+            if share_partition.can_be_fetched(settings):
+                counts.append(share_partition.available_bytes(settings))
             if number % ADDED_AT_ONCE == 0:
                 yield
         if not counts:
@@ -154,11 +158,12 @@ class WaitingFetches:
         while waits.must_look_again:
             waits.must_look_again = False
             for fetch in list(waits.fetches):
-                if not share_partition.load_error and (
-                    not share_partition.can_be_fetched() or share_partition.available_bytes() == 0
-                ):
+                settings = share_partition.settings
+                if not share_partition.can_be_fetched(settings) or share_partition.available_bytes(settings) == 0:
                     break
-                if fetch.answer is not None and fetch in waits.fetches:
+                if fetch.answer is None:
+                    fetch.must_look_again = True
+                elif fetch in waits.fetches:
                     is_ready = yield from fetch.is_ready(share_partition)
                     if is_ready and fetch.answer is not None:
                         answer, fetch.answer = fetch.answer, None

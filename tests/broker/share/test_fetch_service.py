@@ -7,8 +7,11 @@ from typing import Final
 import pytest
 
 from _wire.errors import ErrorCode
-from coordinator.broker.share.fetch_service import shared_out
+from coordinator.broker.share import waiting
+from coordinator.broker.share.fetch_service import READ_FIRST_BYTES, ShareFetchTerms, shared_out
+from coordinator.broker.share.settings import RecordSettings
 from coordinator.broker.share.share_partition import SharePartition
+from coordinator.runtime.slices import at_once
 from tests.broker.share.memory_states import StoredState
 from tests.broker.share.virtual_shares import GROUP, VirtualShares
 from tests.broker.virtual_broker import batch
@@ -118,11 +121,11 @@ def test_those_that_wait_in_vain_are_not_looked_at(shares, monkeypatch):
     waiting = [shares.share_fetch("orders", member_id=str(number), max_wait_ms=WAIT_MS) for number in range(50)]
     looks = count(1)
     share_partition = shares.share_partition("orders")
-    original: Callable[[SharePartition], int] = type(share_partition).available_bytes
+    original: Callable[[SharePartition, RecordSettings], int] = type(share_partition).available_bytes
 
-    def counted(self: SharePartition) -> int:
+    def counted(self: SharePartition, settings: RecordSettings) -> int:
         next(looks)
-        return original(self)
+        return original(self, settings)
 
     monkeypatch.setattr(type(share_partition), "available_bytes", counted)
     produce(shares, b"a")
@@ -193,6 +196,8 @@ def test_one_that_cannot_be_loaded_is_an_error_and_is_loaded_by_the_next_fetch(s
     produce(shares, b"a")
     shares.states.stored[GROUP, shares.topic_ids["orders"], 0] = stored
     fetched = shares.share_fetch("orders", max_wait_ms=WAIT_MS)
+    assert fetched.is_waiting, "clients ask again at once"
+    shares.advance(WAIT_MS)
     assert fetched.error == error
     assert len(shares.share_partitions) == 0
     del shares.states.stored[GROUP, shares.topic_ids["orders"], 0]
@@ -270,3 +275,50 @@ def test_many_locks_that_end_together_are_stored_together(shares):
     stored = [write.batches for write in shares.states.writes]
     assert stored == [[(each, each, 0, 1)] for each in range(1, 51)] + [[(51, 199, 0, 1)]]
     assert shares.share_fetch("orders").acquired == [(0, 1, 199, 2)]
+
+
+def test_what_comes_while_a_fetch_looks_at_many_partitions_is_not_missed(shares, monkeypatch):
+    monkeypatch.setattr(waiting, "ADDED_AT_ONCE", 1)
+    shares.share_fetch("orders", 0, 1)
+    terms = ShareFetchTerms(
+        group_id=GROUP,
+        member_id="a",
+        max_wait_ms=WAIT_MS,
+        min_bytes=1,
+        max_bytes=1000,
+        max_records=10,
+        batch_size=10,
+        is_record_limit=False,
+    )
+    topic_id = shares.topic_ids["orders"]
+    steps = shares.share_fetches.fetch(terms, [(topic_id, 0), (topic_id, 1)], shares.clock.now_ms())
+    for _ in range(5):  # looked at both, added both, looked at the first one again
+        assert next(steps) is None
+    produce(shares, b"a")
+    found = at_once(steps)
+    assert [each.first_offset for each in found[topic_id, 0].acquired_records] == [0]
+
+
+def test_no_more_is_read_than_the_records_that_are_asked_for(shares, monkeypatch):
+    produce(shares, *[bytes(2000)] * 500)
+    sizes = []
+    original = shares.fetch_service.read_log
+
+    def noted(log, requested, *rest):
+        sizes.append(requested.partition_max_bytes)
+        return original(log, requested, *rest)
+
+    monkeypatch.setattr(shares.fetch_service, "read_log", noted)
+    assert shares.share_fetch("orders", max_records=10).acquired == [(0, 0, 9, 1)]
+    assert sizes == [READ_FIRST_BYTES]
+    del sizes[:]
+    assert shares.share_fetch("orders", max_records=300, batch_size=300).acquired == [(0, 10, 309, 1)]
+    assert sizes == [READ_FIRST_BYTES, 8 * READ_FIRST_BYTES]
+    assert shares.share_fetch("orders").acquired == [(0, 310, 499, 1)]
+
+
+def test_new_records_are_read_beyond_those_that_others_hold(shares):
+    produce(shares, *[bytes(2000)] * 300)
+    shares.share_fetch("orders", member_id="b", max_records=200)
+    shares.acknowledge("orders", (0, 0, RELEASE), member="b")
+    assert shares.share_fetch("orders", max_records=50).acquired == [(0, 0, 0, 2), (0, 200, 248, 1)]
