@@ -1,9 +1,10 @@
-"""Heartbeat and ConsumerGroupHeartbeat, the most frequent requests, without message objects: their fields are read in
-place, and their responses written.
+"""Heartbeat, ConsumerGroupHeartbeat and ShareGroupHeartbeat, the most frequent requests, without message objects: their
+fields are read in place, and their responses written.
 
 A frame with anything else (a tag, a string over 16 KiB, a truncated frame) has to be decoded in full, and so has a
-ConsumerGroupHeartbeat that says more than that its member is alive and what it owns. The layouts are also defined in
-`schemas/heartbeat.schema` and `schemas/consumer_group_heartbeat.schema`; a test compares them in every version.
+heartbeat with an epoch that says more than that its member is alive and what it owns. The layouts are also defined in
+`schemas/heartbeat.schema`, `consumer_group_heartbeat.schema` and `share_group_heartbeat.schema`; a test compares them
+in every version.
 """
 
 from libc.stdint cimport int16_t, int32_t, uint8_t, uint32_t
@@ -22,12 +23,14 @@ cdef enum:
     CONSUMER_GROUP_HEARTBEAT = 68
     CONSUMER_GROUP_HEARTBEAT_NEWEST = 1
     WITH_REGEX = 1
+    SHARE_GROUP_HEARTBEAT = 76
+    SHARE_GROUP_HEARTBEAT_VERSION = 1   # the only one
     ASKS_FOR_NOTHING_BYTES = 8          # of version 1: from the rack to the assignor; version 0 has no regex
     OWNED_ELEMENTS_MAX = 100            # topics and partitions: no request may be limited to fewer elements
     TOPIC_ID_BYTES = 16
     PARTITION_BYTES = 4
     CONSUMER_MEMBER_ID_BYTES_MAX = 126  # its length plus one is one byte
-    ANSWER_BYTES_MAX = 160              # of either API, with its length
+    ANSWER_BYTES_MAX = 160              # of each of the APIs, with its length
 
 
 cdef struct Span:
@@ -44,7 +47,8 @@ cdef struct HeartbeatFields:
     Span group_instance_id
 
 
-cdef struct ConsumerHeartbeatFields:
+cdef struct ConsumerHeartbeatFields:    # of a ShareGroupHeartbeat, too
+    int16_t api_key
     int16_t api_version
     const uint8_t *correlation_id
     Span client_id
@@ -155,6 +159,22 @@ cdef inline Py_ssize_t write_heartbeat_answer(uint8_t *out, const HeartbeatField
     return 4 + size
 
 
+cdef inline bint read_member_epoch(
+    const uint8_t **position, const uint8_t *end, const uint8_t *frame, ConsumerHeartbeatFields *fields
+) noexcept:
+    """Read what the heartbeats with an epoch begin with, from the client id to the epoch."""
+    fields.correlation_id = frame + 4
+    if not take_span(position, end, False, &fields.client_id) or fields.client_id.size < 0:
+        return False
+    if not no_tags(position, end) or not take_span(position, end, True, &fields.group_id) or fields.group_id.size < 0:
+        return False
+    if not take_span(position, end, True, &fields.member_id) or fields.member_id.size < 0 or end - position[0] < 4:
+        return False
+    fields.member_epoch = <int32_t>load_uint32(position[0])
+    position[0] += 4
+    return True
+
+
 cdef inline bint read_consumer_heartbeat(
     const uint8_t *frame, Py_ssize_t frame_bytes, ConsumerHeartbeatFields *fields
 ) noexcept:
@@ -167,19 +187,11 @@ cdef inline bint read_consumer_heartbeat(
     cdef Py_ssize_t nothing_bytes
     if frame_bytes < HEADER_BYTES_MIN or load_uint16(frame) != CONSUMER_GROUP_HEARTBEAT:
         return False
+    fields.api_key = CONSUMER_GROUP_HEARTBEAT
     fields.api_version = <int16_t>load_uint16(frame + 2)
     if fields.api_version < 0 or fields.api_version > CONSUMER_GROUP_HEARTBEAT_NEWEST:
         return False
-    fields.correlation_id = frame + 4
-    if not take_span(&p, end, False, &fields.client_id) or fields.client_id.size < 0 or not no_tags(&p, end):
-        return False
-    if not take_span(&p, end, True, &fields.group_id) or fields.group_id.size < 0:
-        return False
-    if not take_span(&p, end, True, &fields.member_id) or fields.member_id.size < 0 or end - p < 4:
-        return False
-    fields.member_epoch = <int32_t>load_uint32(p)
-    p += 4
-    if not take_span(&p, end, True, &fields.instance_id):
+    if not read_member_epoch(&p, end, frame, fields) or not take_span(&p, end, True, &fields.instance_id):
         return False
     nothing_bytes = ASKS_FOR_NOTHING_BYTES if fields.api_version >= WITH_REGEX else ASKS_FOR_NOTHING_BYTES - 1
     if end - p < nothing_bytes or memcmp(p, b"\0\xff\xff\xff\xff\0\0\0", nothing_bytes) != 0:
@@ -188,10 +200,26 @@ cdef inline bint read_consumer_heartbeat(
     return pass_owned(&p, end) and no_tags(&p, end)
 
 
+cdef inline bint read_share_heartbeat(
+    const uint8_t *frame, Py_ssize_t frame_bytes, ConsumerHeartbeatFields *fields
+) noexcept:
+    """As `read_heartbeat`, of a ShareGroupHeartbeat; false too if it says anything: rack and names are null."""
+    cdef const uint8_t *p = frame + HEADER_BYTES_MIN
+    cdef const uint8_t *end = frame + frame_bytes
+    if frame_bytes < HEADER_BYTES_MIN or load_uint16(frame) != SHARE_GROUP_HEARTBEAT:
+        return False
+    fields.api_key = SHARE_GROUP_HEARTBEAT
+    fields.api_version = <int16_t>load_uint16(frame + 2)
+    fields.instance_id.data, fields.instance_id.size = NULL, -1
+    if fields.api_version != SHARE_GROUP_HEARTBEAT_VERSION or not read_member_epoch(&p, end, frame, fields):
+        return False
+    return end - p >= 3 and memcmp(p, b"\0\0\0", 3) == 0
+
+
 cdef inline Py_ssize_t write_consumer_heartbeat_answer(
     uint8_t *out, const ConsumerHeartbeatFields *fields, int32_t heartbeat_interval_ms
 ) noexcept:
-    """Write a successful response; return its size in bytes, at most ANSWER_BYTES_MAX.
+    """Write a successful response of either API; return its size in bytes, at most ANSWER_BYTES_MAX.
 
     Length, correlation id, tags, throttle time, error code, no error message, member id, member epoch, heartbeat
     interval, no assignment, tags. The member id has CONSUMER_MEMBER_ID_BYTES_MAX at most.

@@ -4,6 +4,7 @@ from typing import Protocol
 
 import msgspec
 
+from _wire.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
 from coordinator.deadlines import FAR_FUTURE_MS
 
 
@@ -54,6 +55,7 @@ class SessionTable(Protocol):
         client_id: str,
         client_host: str,
         until_ms: int,
+        api_key: int,
     ) -> None: ...
 
     def end(self, group_id: str, member_id: str) -> bool: ...
@@ -134,6 +136,8 @@ class HeartbeatsOpened(msgspec.Struct, frozen=True):
     client_id: str
     client_host: str
     until_ms: int = FAR_FUTURE_MS
+    api_key: int = ConsumerGroupHeartbeatRequest.API_KEY
+    """Of heartbeats by another API the core decides."""
 
     def apply(self, groups: HasSessions, group_id: str, now_ms: int) -> None:
         groups.sessions.open_heartbeats(
@@ -144,6 +148,7 @@ class HeartbeatsOpened(msgspec.Struct, frozen=True):
             self.client_id,
             self.client_host,
             self.until_ms,
+            self.api_key,
         )
 
 

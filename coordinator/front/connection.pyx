@@ -15,8 +15,9 @@ from _wire.commit_frames cimport OFFSET_COMMIT
 from _wire.frames cimport FrameSplitter
 from _wire.headers cimport encode_response, frame_parts
 from _wire.heartbeat_frames cimport (
-    ANSWER_BYTES_MAX, CONSUMER_GROUP_HEARTBEAT, HEARTBEAT, ConsumerHeartbeatFields, HeartbeatFields,
-    read_consumer_heartbeat, read_heartbeat, write_consumer_heartbeat_answer, write_heartbeat_answer,
+    ANSWER_BYTES_MAX, HEARTBEAT, ConsumerHeartbeatFields, HeartbeatFields,
+    read_consumer_heartbeat, read_heartbeat, read_share_heartbeat, write_consumer_heartbeat_answer,
+    write_heartbeat_answer,
 )
 from _wire.offset_fetch_frames cimport OFFSET_FETCH
 from _wire.primitives cimport Message, load_uint16, load_uint32
@@ -529,10 +530,12 @@ cdef class Connection:
     cdef Py_ssize_t answer_consumer_heartbeat(
         self, const uint8_t *frame, Py_ssize_t frame_bytes, int64_t now_ms, uint8_t *answer
     ) noexcept:
-        """As `answer_heartbeat`, of a ConsumerGroupHeartbeat that asks for nothing."""
+        """As `answer_heartbeat`, of a heartbeat with an epoch that asks for nothing."""
         cdef ConsumerHeartbeatFields fields
         cdef int32_t heartbeat_interval_ms
-        if not read_consumer_heartbeat(frame, frame_bytes, &fields):
+        if not (
+            read_consumer_heartbeat(frame, frame_bytes, &fields) or read_share_heartbeat(frame, frame_bytes, &fields)
+        ):
             return 0
         heartbeat_interval_ms = self.sessions.consumer_heartbeat(
             &fields, self.client_host_bytes, now_ms, self.serial
@@ -540,7 +543,7 @@ cdef class Connection:
         if heartbeat_interval_ms < 0:
             return 0
         if self.meter is not None:
-            self.meter.requests.heartbeat(CONSUMER_GROUP_HEARTBEAT, fields.api_version)
+            self.meter.requests.heartbeat(fields.api_key, fields.api_version)
         return write_consumer_heartbeat_answer(answer, &fields, heartbeat_interval_ms)
 
     cdef bint try_heartbeat(self, bytes frame, int64_t now_ms) except -1:

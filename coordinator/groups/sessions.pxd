@@ -1,6 +1,6 @@
 cimport cython
 from cpython.object cimport PyObject
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
+from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t, uint64_t
 
 from _wire.heartbeat_frames cimport ConsumerHeartbeatFields, Span
 from coordinator.timers.wheel cimport TimerWheel
@@ -33,6 +33,7 @@ cdef class Session:
     cdef int64_t timer_deadline_ms      # when the wheel will ask; not after deadline_ms
     cdef uint64_t timer                 # 0: the wheel has fired and nobody renewed
     cdef int32_t steady_epoch           # of heartbeats with an epoch that are answered here; -1: none are
+    cdef int16_t steady_api             # the API of these heartbeats
     cdef int32_t heartbeat_interval_ms  # what they are answered
     cdef int64_t steady_until_ms        # from then on the core answers
     cdef bytes client_id                # who sends them: from anybody else the core learns something
@@ -81,7 +82,7 @@ cdef class SessionTable:
             session.authorized_connection == connection and session.authorizations == self.authorizations
         )
     cdef bint is_live(self, Session session, const Span *instance_id, int32_t generation_id, int64_t now_ms) noexcept
-    cdef bint has_steady_epoch(self, Session session, int32_t member_epoch, int64_t now_ms) noexcept
+    cdef bint has_steady_epoch(self, Session session, int16_t api_key, int32_t member_epoch, int64_t now_ms) noexcept
     cdef inline PyObject *probe(
         self, const uint8_t *group_id, Py_ssize_t group_id_size, const uint8_t *member_id, Py_ssize_t member_id_size
     ) noexcept

@@ -81,9 +81,11 @@ class SessionTable:
         client_id: str,
         client_host: str,
         until_ms: int,
+        api_key: int = 68,
     ) -> None:
         """Answer the heartbeats of the member with an epoch that ask for nothing, until then or something is closed.
 
+        `api_key` says by which API they come; all others are left to the core.
         KeyError when it has no session. The heartbeats of a very long member id are left to the core.
         """
     def close_heartbeats(self, group_id: str) -> None:
@@ -116,8 +118,13 @@ class SessionTable:
         client_id: str,
         client_host: str,
         now_ms: int,
+        connection: int = 0,
+        api_key: int = 68,
     ) -> int:
-        """As `answer_heartbeat`, of a ConsumerGroupHeartbeat that asks for nothing: the interval to answer, or -1."""
+        """As `answer_heartbeat`, of a heartbeat with an epoch that asks for nothing: the interval to answer, or -1.
+
+        `api_key` is that of ConsumerGroupHeartbeat or of ShareGroupHeartbeat.
+        """
     def answer_heartbeat(
         self,
         group_id: str,

@@ -11,10 +11,12 @@ cimport cython
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
 from cpython.mem cimport PyMem_Calloc, PyMem_Free
 from cpython.object cimport PyObject
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
+from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t, uint64_t
 from libc.string cimport memcmp, memcpy
 
-from _wire.heartbeat_frames cimport CONSUMER_MEMBER_ID_BYTES_MAX, ConsumerHeartbeatFields, Span
+from _wire.heartbeat_frames cimport (
+    CONSUMER_GROUP_HEARTBEAT, CONSUMER_MEMBER_ID_BYTES_MAX, ConsumerHeartbeatFields, Span,
+)
 from coordinator.timers.wheel cimport TimerWheel
 
 from coordinator.groups.timer_keys import SessionKey
@@ -187,7 +189,7 @@ cdef class SessionTable:
 
     def open_heartbeats(self, str group_id not None, str member_id not None, int32_t member_epoch,
                         int32_t heartbeat_interval_ms, str client_id not None, str client_host not None,
-                        int64_t until_ms):
+                        int64_t until_ms, int16_t api_key=CONSUMER_GROUP_HEARTBEAT):
         """Answer the heartbeats of the member with an epoch that ask for nothing, until then or something is closed."""
         cdef Session session = self.find(group_id, member_id)
         if session is None:
@@ -195,6 +197,7 @@ cdef class SessionTable:
         if PyBytes_GET_SIZE(session.member_id) > CONSUMER_MEMBER_ID_BYTES_MAX:
             return
         session.steady_epoch = member_epoch
+        session.steady_api = api_key
         session.heartbeat_interval_ms = heartbeat_interval_ms
         session.steady_until_ms = until_ms
         session.client_id = client_id.encode()
@@ -255,8 +258,8 @@ cdef class SessionTable:
 
     def answer_consumer_heartbeat(self, str group_id not None, str member_id not None, str instance_id,
                                   int32_t member_epoch, str client_id not None, str client_host not None,
-                                  int64_t now_ms, int64_t connection=0):
-        """As `answer_heartbeat`, of a ConsumerGroupHeartbeat that asks for nothing: the interval to answer, or -1."""
+                                  int64_t now_ms, int64_t connection=0, int16_t api_key=CONSUMER_GROUP_HEARTBEAT):
+        """As `answer_heartbeat`, of a heartbeat with an epoch that asks for nothing: the interval to answer, or -1."""
         cdef bytes group_bytes = group_id.encode(), member_bytes = member_id.encode(), client_bytes = client_id.encode()
         cdef bytes instance_bytes = b"" if instance_id is None else instance_id.encode()
         cdef ConsumerHeartbeatFields fields
@@ -268,6 +271,7 @@ cdef class SessionTable:
         fields.instance_id.data = <const uint8_t *>PyBytes_AS_STRING(instance_bytes)
         fields.instance_id.size = -1 if instance_id is None else len(instance_bytes)
         fields.member_epoch = member_epoch
+        fields.api_key = api_key
         return self.consumer_heartbeat(&fields, client_host.encode(), now_ms, connection)
 
     def answer_heartbeat(self, str group_id not None, str member_id not None, str group_instance_id,
@@ -327,7 +331,7 @@ cdef class SessionTable:
             return -1
         session = <Session>found
         if (
-            not self.has_steady_epoch(session, fields.member_epoch, now_ms)
+            not self.has_steady_epoch(session, fields.api_key, fields.member_epoch, now_ms)
             or session.steady_until_ms <= now_ms
             or not is_instance(session, fields.instance_id.data, fields.instance_id.size)
             or not same_bytes(session.client_id, fields.client_id.data, fields.client_id.size)
@@ -352,10 +356,11 @@ cdef class SessionTable:
             and is_instance(session, instance_id.data, instance_id.size)
         )
 
-    cdef bint has_steady_epoch(self, Session session, int32_t member_epoch, int64_t now_ms) noexcept:
-        """Whether the member has this epoch, and nothing was closed since its heartbeats were opened."""
+    cdef bint has_steady_epoch(self, Session session, int16_t api_key, int32_t member_epoch, int64_t now_ms) noexcept:
+        """Whether the member has this epoch by this API, and nothing was closed since its heartbeats were opened."""
         return (
             session.steady_epoch == member_epoch
+            and session.steady_api == api_key
             and member_epoch >= 0
             and session.group_changes == session.group.changes
             and session.all_changes == self.changes

@@ -18,7 +18,7 @@ from _wire.commit_frames cimport (
     end_commit_topic, put_answer_begin, put_answered_partition, put_answered_topic, read_commit, read_commit_partition,
     read_commit_topic,
 )
-from _wire.heartbeat_frames cimport Span
+from _wire.heartbeat_frames cimport CONSUMER_GROUP_HEARTBEAT, Span
 from _wire.primitives cimport PyUnicode_AsUTF8AndSize, PyUnicode_DATA, PyUnicode_New, is_ascii
 from coordinator.core.offsets.records cimport CommittedOffset, offset_key, offset_value
 from coordinator.core.stored_batch cimport StoredBatch, plain_batch
@@ -119,7 +119,7 @@ cdef class SteadyCommits:
             return None
         if self.sessions.is_live(<Session>found, &fields.instance_id, fields.generation_id, now_ms) or (
             fields.api_version >= EPOCH_VERSION
-            and self.sessions.has_steady_epoch(<Session>found, fields.generation_id, now_ms)
+            and self.sessions.has_steady_epoch(<Session>found, CONSUMER_GROUP_HEARTBEAT, fields.generation_id, now_ms)
         ):
             return <Session>found
         return None

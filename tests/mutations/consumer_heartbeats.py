@@ -72,6 +72,24 @@ MUTANTS: Final = (
         ":",
     ),
     Mutant(
+        "heartbeats of the other protocol with the same epoch are answered by sessions",
+        "SessionTable.has_steady_epoch",
+        "and session.steady_api == api_key",
+        "",
+    ),
+    Mutant(
+        "sessions answer members of share groups whose partitions are being initialized",
+        "ShareMemberUpdate.is_steady",
+        "and not self._has_missing",
+        "",
+    ),
+    Mutant(
+        "sessions answer members of share groups that wait for a target",
+        "ShareMemberUpdate.is_steady",
+        "and self.had.epoch == group.target_epoch == group.epoch",
+        "",
+    ),
+    Mutant(
         "heartbeats of another client are answered by sessions",
         "SessionTable.consumer_heartbeat",
         "or not same_bytes(session.client_id, fields.client_id.data, fields.client_id.size)",

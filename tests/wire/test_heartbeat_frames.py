@@ -12,6 +12,7 @@ from _wire.messages.consumer_group_heartbeat import (
     TopicPartitions,
 )
 from _wire.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
+from _wire.messages.share_group_heartbeat import ShareGroupHeartbeatRequest, ShareGroupHeartbeatResponse
 from coordinator.config.network_keys import SOCKET_REQUEST_MAX_ELEMENTS
 from tests.wire import heartbeat_calls
 
@@ -229,3 +230,50 @@ def test_declines_a_consumer_without_a_client_id_or_with_tags():
     assert heartbeat_calls.read_consumer(consumer_frame(1, None, group_id="g", member_id="m")) is None
     frame = consumer_frame(1, group_id="g", member_id="m")
     assert heartbeat_calls.read_consumer(frame[:-1] + b"\x01\x00\x00") is None
+
+
+SHARE_VERSION = 1
+
+
+def share_frame(client_id="client", **fields):
+    return encode_request(7, client_id, ShareGroupHeartbeatRequest(**fields), SHARE_VERSION)[LENGTH_BYTES:]
+
+
+def test_the_only_version_of_share_groups_is_known():
+    assert ShareGroupHeartbeatRequest.MIN_VERSION == ShareGroupHeartbeatRequest.MAX_VERSION == SHARE_VERSION
+
+
+@given(IDS, IDS, EPOCHS, IDS)
+def test_reads_what_the_codec_reads_of_a_share_group(client_id, group_id, epoch, member_id):
+    frame = share_frame(client_id, group_id=group_id, member_id=member_id, member_epoch=epoch)
+    expected = SHARE_VERSION, client_id.encode(), group_id.encode(), member_id.encode(), epoch
+    assert heartbeat_calls.read_share(frame) == expected
+    assert heartbeat_calls.read(frame) is None
+    assert heartbeat_calls.read_consumer(frame) is None
+    consumer = consumer_frame(1, client_id, group_id=group_id, member_id=member_id, member_epoch=epoch)
+    assert heartbeat_calls.read_share(consumer) is None
+
+
+@given(EPOCHS, EPOCHS, st.text("ab", max_size=126))
+def test_answers_a_share_group_as_the_codec_does(epoch, interval_ms, member_id):
+    frame = share_frame(group_id="g", member_id=member_id, member_epoch=epoch)
+    response = ShareGroupHeartbeatResponse(member_id=member_id, member_epoch=epoch, heartbeat_interval_ms=interval_ms)
+    assert heartbeat_calls.answer_share(frame, interval_ms) == encode_response(7, response, SHARE_VERSION)
+
+
+@pytest.mark.parametrize(
+    "said", [{"rack_id": ""}, {"rack_id": "r"}, {"subscribed_topic_names": []}, {"subscribed_topic_names": ["t"]}]
+)
+def test_declines_a_member_of_a_share_group_that_says_more_than_that_it_is_alive(said):
+    steady = {"group_id": "g", "member_id": "m", "member_epoch": 3}
+    assert heartbeat_calls.read_share(share_frame(**steady)) is not None
+    assert heartbeat_calls.read_share(share_frame(**steady, **said)) is None
+
+
+@given(st.data())
+def test_declines_every_frame_of_a_share_group_cut_short_and_other_versions(data):
+    frame = share_frame(group_id="group", member_id="member", member_epoch=3)
+    assert heartbeat_calls.read_share(frame[: data.draw(st.integers(0, len(frame) - 1))]) is None
+    assert heartbeat_calls.read_share(frame[:2] + b"\x00\x00" + frame[4:]) is None
+    assert heartbeat_calls.read_share(frame[:2] + b"\x00\x02" + frame[4:]) is None
+    assert heartbeat_calls.read_share(frame[:-1] + b"\x01\x00\x00") is None

@@ -17,7 +17,7 @@ from coordinator.core.groups.events import GroupCreated
 from coordinator.core.groups.group import Group
 from coordinator.core.groups.kind import SHARE_NAME
 from coordinator.core.groups.rejections import NamedMember, rejecting
-from coordinator.core.sessions import SessionRenewed
+from coordinator.core.sessions import HeartbeatsOpened, SessionRenewed
 from coordinator.core.share.group import ShareGroup
 from coordinator.core.share.heartbeat_requests import API, share_assignment_of, share_rejection_response
 from coordinator.core.share.leaving import leave
@@ -100,7 +100,19 @@ def _decide(group: ShareGroup, request: ShareGroupHeartbeatRequest, context: Ope
     if step.is_known and group.members[request.member_id].client_connection is None:
         events += client_seen(group.group_id, group.members, request.member_id, context)
     replies = (Reply(context.request_id, response),)
-    return Decision(events, replies, step.effects(), no_step_follows=not step.events, weight=step.weight)
+    effects = step.effects()
+    if step.is_steady:
+        interval_ms = step.heartbeat_interval_ms
+        opened = HeartbeatsOpened(
+            request.member_id,
+            current.epoch,
+            interval_ms,
+            context.client_id,
+            context.client_host,
+            api_key=ShareGroupHeartbeatRequest.API_KEY,
+        )
+        effects = (*effects, opened)
+    return Decision(events, replies, effects, no_step_follows=not step.events, weight=step.weight)
 
 
 def _check(group: ShareGroup, request: ShareGroupHeartbeatRequest, context: OperationContext) -> Rejection | None:

@@ -78,6 +78,8 @@ class ShareMemberUpdate:
         self._target_epoch = group.target_epoch
         self._target: TopicPartitions = group.target(self._member_id)
         self._work: tuple[StartWork, ...] = ()
+        self._has_missing = False
+        """Whether subscribed partitions have no states yet: after a time they are begun again."""
 
     def decide(self) -> ShareAssignment:
         """The next assignment of the member."""
@@ -99,6 +101,17 @@ class ShareMemberUpdate:
         if self.is_known:
             return (SessionRenewed(self._member_id, timeout_ms), *self._work)
         return (SessionStarted(self._member_id, None, timeout_ms, timeout_ms), *self._work)
+
+    @property
+    def is_steady(self) -> bool:
+        """Whether only events, topics and settings can change what the member is answered."""
+        group = self._group
+        return (
+            not self.events
+            and not self._has_missing
+            and group.computing is None
+            and self.had.epoch == group.target_epoch == group.epoch
+        )
 
     def _update_member(self) -> None:
         group_id, at_ms, context = self._group.group_id, self._context.wall_ms, self._context
@@ -215,6 +228,7 @@ class ShareMemberUpdate:
         missing = uninitialized(group, self._named, self._topics) if is_changed else None
         if missing is None:
             missing = uninitialized_now(group, self._topics)
+        self._has_missing = bool(missing)
         topics = missing and not_begun(
             group, missing, context.config[GROUP_SHARE_INITIALIZE_RETRY_INTERVAL_MS], context.now_ms
         )

@@ -18,6 +18,7 @@ from _wire.messages.offset_commit import (
     OffsetCommitRequestTopic,
 )
 from _wire.messages.offset_fetch import OffsetFetchRequest, OffsetFetchRequestTopic
+from _wire.messages.share_group_heartbeat import ShareGroupHeartbeatRequest
 from _wire.messages.sync_group import SyncGroupRequest, SyncGroupRequestAssignment
 from _wire.records import build_batch
 from tests.bench.coordinator.consumer_changes import ChangingGroup
@@ -28,7 +29,7 @@ from tests.wire_client import BEFORE_MEMBER_ID_REQUIRED, WireClient, fetch_reque
 
 PARTITIONS: Final = 10
 GROUP, REJOINED_GROUP, STORMED_GROUP, TOPIC = "group", "rejoined-group", "stormed-group", "topic"
-CONSUMER_GROUP: Final = "consumers"
+CONSUMER_GROUP, SHARE_GROUP = "consumers", "share-consumers"
 CONSUMER_MEMBER_ID: Final = "U3Vpk1sCTd-kRLk1BCpuGw"
 
 STORM_MEMBERS: Final = 100
@@ -157,7 +158,11 @@ def _consumer_requests(client: WireClient) -> Requests:
     if ConsumerGroupHeartbeatRequest.API_KEY not in apis:
         return {}
     heartbeat = _steady_consumer(client)
-    return {"ConsumerGroupHeartbeat": lambda: client.request(heartbeat, 1)}
+    found: Requests = {"ConsumerGroupHeartbeat": lambda: client.request(heartbeat, 1)}
+    if ShareGroupHeartbeatRequest.API_KEY in apis:
+        share_heartbeat = _steady_share_member(client)
+        found = {**found, "ShareGroupHeartbeat": lambda: client.request(share_heartbeat, 1)}
+    return found
 
 
 def _steady_consumer(client: WireClient) -> ConsumerGroupHeartbeatRequest:
@@ -178,6 +183,23 @@ def _steady_consumer(client: WireClient) -> ConsumerGroupHeartbeatRequest:
     return ConsumerGroupHeartbeatRequest(
         group_id=CONSUMER_GROUP, member_id=CONSUMER_MEMBER_ID, member_epoch=member_epoch
     )
+
+
+def _steady_share_member(client: WireClient) -> ShareGroupHeartbeatRequest:
+    """The heartbeat of the only member of a share group, which has all partitions of the topic."""
+    steady = ShareGroupHeartbeatRequest(group_id=SHARE_GROUP, member_id=CONSUMER_MEMBER_ID)
+    joining = ShareGroupHeartbeatRequest(
+        group_id=SHARE_GROUP, member_id=CONSUMER_MEMBER_ID, subscribed_topic_names=[TOPIC]
+    )
+
+    def has_all() -> bool:
+        answer = client.request(joining, 1)
+        assigned = answer.assignment.topic_partitions if answer.assignment else []
+        steady.member_epoch = answer.member_epoch
+        return sum(len(topic.partitions) for topic in assigned) == PARTITIONS
+
+    wait_for(has_all, START_SECONDS, "the share group")
+    return steady
 
 
 def _joined(client: WireClient) -> str:

@@ -61,7 +61,13 @@ class ShareHistories(RuleBasedStateMachine):
 
     @rule(name=st.sampled_from(NAMES), topics=st.none() | SUBSCRIPTIONS, hears=st.booleans())
     def beat(self, name: str, topics: list[str] | None, hears: bool) -> None:
-        answer = self.world.share_beat(name, self.known.get(name, 1), subscribed=topics)
+        epoch, written = self.known.get(name, 1), self.world.written()
+        by_session_ms = -1 if topics is not None else self.world.share_fast(name, epoch)
+        answer = self.world.share_beat(name, epoch, subscribed=topics)
+        if by_session_ms >= 0:
+            said = answer.error_code, answer.member_epoch, answer.heartbeat_interval_ms, answer.assignment
+            assert said == (NONE, epoch, by_session_ms, None), "the session answers as the core does"
+            assert self.world.written() == written
         if answer.error_code in (
             ErrorCode.UNKNOWN_MEMBER_ID,
             ErrorCode.FENCED_MEMBER_EPOCH,
@@ -89,6 +95,7 @@ class ShareHistories(RuleBasedStateMachine):
         count = fixed.partition_count(topic)
         if 0 < count < 5:
             fixed.grow(topic, count + 1)
+            self.world.topics_changed()
 
     @rule()
     def delete_or_create_v(self) -> None:
@@ -99,6 +106,7 @@ class ShareHistories(RuleBasedStateMachine):
             self.world.coordinator.drain(self.world.now_ms)
         else:
             fixed.create("v", 2)
+        self.world.topics_changed()
 
     @rule(fails=st.booleans())
     def finish(self, fails: bool) -> None:

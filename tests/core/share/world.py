@@ -14,8 +14,10 @@ from coordinator.core.share.group import ShareGroup
 from coordinator.core.share.state_topics import StateTopics
 from coordinator.core.share_states import InitialState
 from tests.core.consumer.world import World
+from tests.simulation.calls import CLIENT_HOST
 from tests.simulation.simulation import GROUP_ID, Sent
 
+API_KEY: Final = ShareGroupHeartbeatRequest.API_KEY
 QUICK: Final = {
     "group.share.assignment.interval.ms": "0",
     "group.share.min.session.timeout.ms": "500",
@@ -86,6 +88,18 @@ class ShareWorld(World):
         response = sent.response
         assert isinstance(response, ShareGroupHeartbeatResponse), response
         return response
+
+    def share_fast(
+        self, member_id: str, epoch: int, client_id: str = "", host: str = CLIENT_HOST, api_key: int = API_KEY
+    ) -> int:
+        """A heartbeat that asks for nothing, as a connection sees it: the interval to answer; -1: the core answers."""
+        return self.sessions.answer_consumer_heartbeat(
+            GROUP_ID, member_id, None, epoch, client_id or f"client-{member_id}", host, self.now_ms, api_key=api_key
+        )
+
+    def topics_changed(self) -> None:
+        """As the metadata store says it."""
+        self.sessions.close_all_heartbeats()
 
     def share_enter(self, member_id: str, *names: str) -> ShareGroupHeartbeatResponse:
         """The first heartbeat of a member, and the next one if it has nothing: it subscribes to `t` by default."""
