@@ -158,7 +158,7 @@ def test_members_beyond_the_limit_are_counted_together():
 
 
 def test_share_partitions_beyond_the_limit_are_not_told_until_there_is_room():
-    begun = []
+    begun: list[None] = []
     tallies = Tallies(lambda: begun.append(None))
     for number in range(TALLIES_MAX):
         tallies.of(some(number))
