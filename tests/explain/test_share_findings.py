@@ -35,7 +35,8 @@ class Intervals:
     """A share group whose members a and b both have t-0, and what is told of its records."""
 
     def __init__(self, *members: str) -> None:
-        world = named(ShareWorld(topics={"t": 1}))
+        world = ShareWorld(topics={"t": 1})
+        named(world)
         for member in members or ("a", "b"):
             world.share_enter(member, "t")
         world.share_beat("a", 3)
