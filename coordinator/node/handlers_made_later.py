@@ -174,6 +174,7 @@ def _share(parts: HandlerParts, node: NodeContext) -> Handlers:
         parts.groups.coordinator.report_share_records,
     )
     parts.loop.scheduler.on_due(plane.due)
+    parts.shares.meter.measure(plane)
     return ShareHandlers(
         plane,
         image=parts.storage.image,

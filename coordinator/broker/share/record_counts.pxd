@@ -14,7 +14,7 @@ cdef enum:
 cdef class RecordCounts:
     cdef readonly int64_t acquired, delivered_again, accepted, released, rejected
     cdef readonly int64_t lock_ended, closed, disconnected, archived
-    cdef public int64_t late
+    cdef public int64_t late, renewed
     cdef readonly list noted
 
     cdef int note(self, int64_t first, int64_t last, int count, int ended_by) except -1

@@ -23,6 +23,8 @@ class RecordCounts:
     """Those of `released`, `lock_ended`, `closed` and `disconnected` that had been delivered as often as may be."""
     late: int
     """Requests with acknowledgements of records that the member had not acquired, or no longer."""
+    renewed: int
+    """Records whose lock was made longer."""
     noted: list[tuple[int, int, int, int]]
     """First and last offset, delivery count, and why they ended, of the first records that were rejected or archived:
     five ranges at most."""

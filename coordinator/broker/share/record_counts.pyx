@@ -42,6 +42,7 @@ cdef class RecordCounts:
         self.disconnected += other.disconnected
         self.archived += other.archived
         self.late += other.late
+        self.renewed += other.renewed
         for first, last, count, ended_by in other.noted:
             self.note(first, last, count, ended_by)
 

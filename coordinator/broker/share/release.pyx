@@ -83,6 +83,8 @@ cdef int acknowledge_piece(
                 return error
             if kind == RENEW_TYPE:
                 piece.lock = renewed
+                if counts is not None:
+                    counts.renewed += piece.last - piece.first + 1
             else:
                 note_change(changes, piece.first, piece.last, piece.whole.state, piece.whole.count)
                 if counts is not None:
@@ -105,6 +107,8 @@ cdef int acknowledge_piece(
             return error
         if kind == RENEW_TYPE:
             piece.locks[offset - piece.first] = renewed
+            if counts is not None:
+                counts.renewed += 1
         else:
             note_change(changes, offset, offset, record.state, record.count)
             if counts is not None:

@@ -126,6 +126,8 @@ class SharePartition:
         self._timer = 0
         self._timer_ms = 0
         """When the timer is due; 0: none runs."""
+        self.locks_ended = 0
+        """Records whose locks have ended since it was loaded."""
         self._tally: Tally | None = None
         self._start_seen: tuple[int, int] | None = None
         """The start offset at the last look, and since when it had been seen there (wall clock)."""
@@ -320,9 +322,6 @@ class SharePartition:
 
         What is `counted` of a member is told if they are stored.
         """
-        if not changes:
-            done(ErrorCode.NONE)
-            return
 
         def completed(error: ErrorCode) -> None:
             if error in FENCING:
@@ -330,7 +329,12 @@ class SharePartition:
             elif error is ErrorCode.NONE and counted is not None:
                 member, counts = counted
                 self.tally.of(member).add(counts)
+                self._parts.tallies.total.add(counts)
             done(error)
+
+        if not changes:
+            completed(ErrorCode.NONE)
+            return
 
         def failed(problem: Exception) -> None:
             logger.error("unhandled exception while a share partition is stored", problem=repr(problem))
@@ -405,6 +409,7 @@ class SharePartition:
             if not changes:
                 break
             has_ended = True
+            self.locks_ended += sum([last - first + 1 for first, last, _, _ in changes])
             self._write(changes, self._expiry_stored)
         self._arm()
         if has_ended:

@@ -44,6 +44,8 @@ class Tallies:
     """Those of all share partitions of the interval. `begun` is called with the first of an interval."""
 
     def __init__(self, begun: Callable[[], None] = lambda: None) -> None:
+        self.total: Final = RecordCounts()
+        """What became of records since the start, but for locks that ended."""
         self._begun = begun
         self._by_key: dict[ShareKey, Tally] = {}
 

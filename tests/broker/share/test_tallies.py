@@ -57,6 +57,7 @@ def test_what_is_accepted_released_and_rejected(shares):
 def test_gaps_and_renewals_are_not_counted(shares):
     shares.acknowledge("orders", (0, 0, [0]), (1, 1, RENEW))
     assert counted(shares) == {"acquired": 4}
+    assert shares.share_partition("orders").tally.of("a").renewed == 1
 
 
 def test_an_acknowledgement_that_is_undone_is_not_counted(shares):
