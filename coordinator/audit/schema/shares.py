@@ -94,9 +94,13 @@ class ShareRecords(AuditEvent, frozen=True, kw_only=True, tag="share.records"):
     `partitions` are those in which something else happened than that records were acquired for the first time and
     accepted, or whose start offset stood still, those with archived and rejected records first; at most
     `SHARE_PARTITIONS_NAMED_MAX`, the others are counted in `unnamed_partitions`. `members` are at most
-    `SHARE_MEMBERS_NAMED_MAX`, those with most records first; `unnamed_members` are others. `lock_duration_ms` and
-    `delivery_count_limit` are the settings of the group at the end of the interval. An interval that ends early, with a
-    stop, is not reported.
+    `SHARE_MEMBERS_NAMED_MAX`, those with most records first; `unnamed_members` are others. In `counts`,
+    `delivered_again` are those of `acquired` that had been delivered before; `released` and `rejected`: the member said
+    so; `lock_ended`: it said nothing before their lock ended; `closed`, `disconnected`: its share session or the
+    connection of that was closed; `archived`: those of `released`, `lock_ended`, `closed` and `disconnected` that had
+    been delivered as often as may be; `late`: requests that acknowledged records that the member had not acquired, or
+    had no longer. `lock_duration_ms` and `delivery_count_limit` are the settings of the group at the end of the
+    interval. An interval that ends early, with a stop, is not reported.
     """
 
     interval_ms: int

@@ -17,6 +17,7 @@ from coordinator.broker.partitions import Partitions
 from coordinator.broker.share.acquisition import AcquisitionLimits, acquire
 from coordinator.broker.share.fetched_batches import FetchedBatches
 from coordinator.broker.share.in_flight import InFlightWindow
+from coordinator.broker.share.pieces import ACQUIRED, AVAILABLE
 from coordinator.broker.share.record_counts import DISCONNECTED, RecordCounts
 from coordinator.broker.share.release import NOT_ACQUIRED, acknowledge, complete, expire, release
 from coordinator.broker.share.settings import EARLIEST, LATEST, RecordSettings, ShareRecordSettings
@@ -464,9 +465,6 @@ def _answer_all(waiting: list[tuple[list[StateBatch], Callable[[ErrorCode], None
         stored(answer)
 
 
-AVAILABLE: Final = 0
-ACQUIRED: Final = 1
-"""States of a record in the window."""
 UNKNOWN: Final = ErrorCode.UNKNOWN_SERVER_ERROR
 NEVER_MS: Final = (1 << 63) - 1
 """The deadline of a window without locks."""
