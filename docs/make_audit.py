@@ -178,6 +178,9 @@ FIELDS: Final[dict[str, str]] = {
     "stored": "the state in `__consumer_offsets`; null if it is this one",
     "checkpoint_offset": "where a reader may begin and learn of all live groups",
     "interval_ms": "length of the interval, which ends at `time_ms`",
+    "lock_duration_ms": "`share.record.lock.duration.ms` of the group at the end of the interval",
+    "delivery_count_limit": "`share.delivery.count.limit` of the group at the end of the interval",
+    "counts": "records of all share partitions, by what became of them, see above",
     "commits": "number of requests",
     "first_log_offset": "first offset of the records in `__consumer_offsets`",
     "last_log_offset": "last offset of the records in `__consumer_offsets`",
@@ -218,6 +221,12 @@ INFERRED: Final[dict[InferredCause, str]] = {
 }
 
 OF_KIND: Final = {
+    ("share.records", "partitions"): "the share partitions that are named: `counts` as above, `start_offset` (all "
+    "records before it are done), `in_flight` (records from there on of which something is known), `lag`, `first` (the "
+    "record at which the start offset stood for the whole interval, and who had acquired it), `records` (those that "
+    "nobody gets any more, and who had them last)",
+    ("share.records", "unnamed_partitions"): "number of others to tell of",
+    ("share.records", "members"): "the members that are named, with their `counts`",
     ("group.loaded", "lost"): "whether events are missing",
     ("group.held_by_cluster", "members"): "those at the cluster that are named; none: it is over",
 }

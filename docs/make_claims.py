@@ -18,6 +18,7 @@ from coordinator.explain.claims import (  # noqa: E402
     findings,
     notes,
     price,
+    share,
     silences,
     workers,
 )
@@ -47,6 +48,7 @@ SECTIONS: Final[tuple[tuple[str, ModuleType], ...]] = (
     ("How it ended", endings),
     ("What to try", advice),
     ("What is wrong beyond one rebalance", findings),
+    ("What becomes of the records of share groups", share),
     ("Beside the rebalances", notes),
 )
 

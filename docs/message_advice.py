@@ -40,6 +40,8 @@ ADVICE: Final = {
     "unhandled exception while records of a share session are released": DEFECT
     + " They are available when their locks "
     "end.",
+    "unhandled exception while records of share groups are reported": DEFECT
+    + " The audit lacks `share.records` of an interval.",
     "unhandled exception while share fetches are woken": DEFECT + " They are answered at their `max_wait_ms`.",
     "the stored state of a share partition is invalid": "A record of `__share_group_state` that no version of this "
     "server or of Kafka writes. Reset the offsets of the share group: that begins a new state.",

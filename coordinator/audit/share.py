@@ -5,7 +5,7 @@ stable when each member has it. As partitions are shared, none moves from one me
 owner in between.
 """
 
-from typing import Final
+from typing import Any, Final, cast
 
 from coordinator.audit import schema
 from coordinator.audit.fields import Fields, connection_fields
@@ -17,6 +17,7 @@ from coordinator.core.groups.states import EMPTY, GroupState
 from coordinator.core.share import events
 from coordinator.core.share.group import PROTOCOL_TYPE, ShareGroup
 from coordinator.core.share.member import NO_PARTITIONS, ShareMember
+from coordinator.core.share_records import PartitionReport
 
 STABLE_MEMBER: Final = "STABLE"
 NO_REBALANCE_TIMEOUT: Final = -1
@@ -214,6 +215,47 @@ def _stable(
     }
 
 
+def _records_reported(
+    event: events.ShareRecordsReported, group: ShareGroup, state: GroupAuditState, before: GroupState, world: World
+) -> Fields:
+    told = event.report
+
+    def member(member_id: str) -> Any:
+        """Who fetches may be no member of the group."""
+        return state.members.get(member_id) or schema.MemberRef(member_id)
+
+    def first_of(partition: PartitionReport) -> schema.FirstRecord | None:
+        first = partition.first
+        if first is None:
+            return None
+        return schema.FirstRecord(
+            first.since_ms, first.delivery_count, member(first.member_id) if first.member_id else None
+        )
+
+    return {
+        "interval_ms": told.interval_ms,
+        "lock_duration_ms": told.lock_duration_ms,
+        "delivery_count_limit": told.delivery_count_limit,
+        "counts": told.counts,
+        "partitions": [
+            schema.SharePartitionRecords(
+                world.topic_name(each.topic_id),
+                each.partition,
+                cast(Any, each.counts),
+                each.start_offset,
+                each.in_flight,
+                each.lag,
+                first_of(each),
+                [schema.EndedRecords(*ended[:4], member(ended.member_id)) for ended in each.records],
+            )
+            for each in told.partitions
+        ],
+        "unnamed_partitions": told.unnamed_partitions,
+        "members": [schema.ShareMemberRecords(member(each.member_id), cast(Any, each.counts)) for each in told.members],
+        "unnamed_members": told.unnamed_members,
+    }
+
+
 def _remember(group: ShareGroup, state: GroupAuditState, world: World) -> None:
     state.is_rebalancing = bool(group.members) and not group.is_settled
     if state.is_rebalancing and group.target_epoch == group.epoch:
@@ -256,6 +298,7 @@ SHARE: Final = KindAudit(
             Projection(schema.MemberReconciled, _assigned),
             Projection(schema.GenerationStable, _stable),
         ),
+        events.ShareRecordsReported: (Projection(schema.ShareRecords, _records_reported),),
     },
     remember=_remember,
     mark=_mark,

@@ -10,6 +10,14 @@ GROUP_AUDIT_OFFSETS_INTERVAL_MS = ConfigKey(
     1000,
     24 * 3600 * 1000,
 )
+GROUP_AUDIT_RECORDS_INTERVAL_MS = ConfigKey(
+    "group.audit.records.interval.ms",
+    60_000,
+    "The interval in ms at which the audit topic is told what became of the records of each share group: delivered "
+    "again, rejected, archived. Kafka has no such setting.",
+    1000,
+    24 * 3600 * 1000,
+)
 GROUP_AUDIT_LINGER_MS = ConfigKey(
     "group.audit.linger.ms",
     5,

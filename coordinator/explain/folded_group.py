@@ -15,6 +15,8 @@ from coordinator.explain.reconciliation import Reconciliations
 GENERATIONS_KEPT: Final = 1_000
 NOTES_KEPT: Final = 1_000
 """How many gaps, loads, offset resets, deletions and rejected requests are kept, the newest of each."""
+SHARE_RECORDS_KEPT: Final = 60
+"""Intervals of the records of a share group that are kept: as many as its findings may look at, and more."""
 
 EMPTY: Final = "Empty"
 STABLE: Final = "Stable"
@@ -101,6 +103,8 @@ class FoldedGroup:
         self.resets: deque[schema.OffsetsReset] = deque(maxlen=NOTES_KEPT)
         self.deletions: deque[schema.OffsetsDeleted | schema.OffsetsExpired] = deque(maxlen=NOTES_KEPT)
         self.rejected: deque[schema.RequestRejected] = deque(maxlen=NOTES_KEPT)
+        self.share_records: deque[schema.ShareRecords] = deque(maxlen=SHARE_RECORDS_KEPT)
+        """What became of the records of a share group, the newest intervals."""
         self.last_commit_ms: int | None = None
         """The end of the last interval in which offsets were committed."""
         self.clients: dict[str, MemberRef] = {}

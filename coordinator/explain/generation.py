@@ -25,6 +25,7 @@ from coordinator.explain.reconciliation import Reconciliations
 
 CLASSIC: Final = "classic"
 CONSUMER: Final = "consumer"
+SHARE: Final = "share"
 """Types of groups, as ListGroups names them."""
 OF_EPOCHS: Final = frozenset(name for name, protocol in PROTOCOLS.items() if protocol.has_epochs)
 """Those whose generations are group epochs, to which members get one by one."""

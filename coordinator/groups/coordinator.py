@@ -21,6 +21,7 @@ from coordinator.core.kinds.table import KINDS
 from coordinator.core.offsets.delete import GoneTopics
 from coordinator.core.operation import Operation
 from coordinator.core.partitioning import partition_for
+from coordinator.core.share_records import RecordsReport
 from coordinator.deadlines import deadline_after
 from coordinator.groups.audit_projection import AuditProjection
 from coordinator.groups.audit_schedule import AuditSchedule, WritesCheckpoints, audit_of
@@ -165,6 +166,10 @@ class GroupCoordinator(CoordinatorRuntime[GroupStateMachine]):
     def report_old_client(self, group_id: str, old: OldClient) -> None:
         """Have the audit of a group tell that one of its members is too old for this server."""
         self._enqueue_internal(operations.REPORT_OLD_CLIENT, group_id, old)
+
+    def report_share_records(self, group_id: str, report: RecordsReport) -> None:
+        """Have the audit of a share group tell what became of its records."""
+        self._enqueue_internal(operations.REPORT_SHARE_RECORDS, group_id, report)
 
     def _drained(self, shard: Shard[GroupStateMachine], now_ms: int) -> None:
         if shard.local is not None and shard.local.held:

@@ -9,7 +9,7 @@ from typing import Final
 
 import msgspec
 
-from coordinator.core.groups.kind import CLASSIC_NAME, CONSUMER_NAME
+from coordinator.core.groups.kind import CLASSIC_NAME, CONSUMER_NAME, SHARE_NAME
 from coordinator.core.kinds.table import KINDS
 
 
@@ -58,7 +58,10 @@ GROUP_COUNT = Metric(
     ("protocol",),
     f"{GROUP_JMX},protocol=*: group-count",
 )
-COUNT_BY_STATE_JMX: Final = {CONSUMER_NAME: f"{GROUP_JMX},state=*: consumer-group-count"}
+COUNT_BY_STATE_JMX: Final = {
+    CONSUMER_NAME: f"{GROUP_JMX},state=*: consumer-group-count",
+    SHARE_NAME: f"{GROUP_JMX},state=*: share-group-count",
+}
 GROUP_COUNT_BY_STATE = {
     kind.name: Metric(
         f"{GROUP}_{kind.name}_group_count",
@@ -176,6 +179,57 @@ NUM_GROUPS_IN = {
     )
     for state in KINDS[CLASSIC_NAME].states
 }
+
+# ---- records of share groups
+
+SHARE: Final = "kafka_server_share"
+SHARE_GROUP_JMX: Final = "kafka.server:type=ShareGroupMetrics,name="
+SHARE_PARTITION_JMX: Final = "kafka.server:type=SharePartitionMetrics,group=*,topic=*,partition=*,name="
+SHARE_SESSION_JMX: Final = "kafka.server:type=ShareSessionCache,name="
+SHARE_PARTITION: Final = ("group", "topic", "partition")
+
+SHARE_ACKNOWLEDGEMENTS = Metric(
+    f"{SHARE}groupmetrics_recordacknowledgements",
+    Kind.COUNTER,
+    "Records that members of share groups acknowledged, once that was stored: Accept, Release, Reject, Renew.",
+    ("ackType",),
+    f"{SHARE_GROUP_JMX}RecordAcknowledgementsPerSec,ackType=*: Count",
+)
+SHARE_SESSIONS = Metric(
+    f"{SHARE}sessioncache_sharesessionscount",
+    Kind.GAUGE,
+    "Share sessions.",
+    (),
+    f"{SHARE_SESSION_JMX}ShareSessionsCount: Value",
+)
+SHARE_SESSION_PARTITIONS = Metric(
+    f"{SHARE}sessioncache_sharepartitionscount",
+    Kind.GAUGE,
+    "Partitions of all share sessions together.",
+    (),
+    f"{SHARE_SESSION_JMX}SharePartitionsCount: Value",
+)
+SHARE_IN_FLIGHT_MESSAGES = Metric(
+    f"{SHARE}partitionmetrics_inflightmessagecount",
+    Kind.GAUGE,
+    "Records in flight of a share partition, of the first 1,000 share partitions that are in memory.",
+    SHARE_PARTITION,
+    f"{SHARE_PARTITION_JMX}InFlightMessageCount: Value",
+)
+SHARE_IN_FLIGHT_BATCHES = Metric(
+    f"{SHARE}partitionmetrics_inflightbatchcount",
+    Kind.GAUGE,
+    "Batches of records in flight of a share partition: those that were acquired together.",
+    SHARE_PARTITION,
+    f"{SHARE_PARTITION_JMX}InFlightBatchCount: Value",
+)
+SHARE_LOCK_TIMEOUTS = Metric(
+    f"{SHARE}partitionmetrics_acquisitionlocktimeout",
+    Kind.COUNTER,
+    "Records of a share partition whose locks ended since it was loaded.",
+    SHARE_PARTITION,
+    f"{SHARE_PARTITION_JMX}AcquisitionLockTimeoutPerSec: Count",
+)
 
 # ---- requests and connections
 

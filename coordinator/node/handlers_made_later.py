@@ -166,9 +166,15 @@ def _share(parts: HandlerParts, node: NodeContext) -> Handlers:
 
     assert parts.data_plane is not None
     plane = SharePlane(
-        parts.config, parts.loop, parts.storage, parts.data_plane.fetch_service, parts.data_plane.share_states
+        parts.config,
+        parts.loop,
+        parts.storage,
+        parts.data_plane.fetch_service,
+        parts.data_plane.share_states,
+        parts.groups.coordinator.report_share_records,
     )
     parts.loop.scheduler.on_due(plane.due)
+    parts.shares.meter.measure(plane)
     return ShareHandlers(
         plane,
         image=parts.storage.image,

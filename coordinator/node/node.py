@@ -162,6 +162,7 @@ class Node(ServingNode):
                 not_ready_because=self._not_ready_because,
             )
             self._admin.metrics.register(self.front.denials.samples)
+            self._admin.metrics.register(self.shares.meter.samples)
             self._admin.serve(partial(self._admin_routes, self), self.front.listeners.secure_admin())
 
     def _not_ready_because(self) -> str:

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from _wire.errors import ErrorCode
 from coordinator.broker.data.fetch import FetchService
 from coordinator.broker.share.fetch_service import ShareFetchService
+from coordinator.broker.share.record_counts import CLOSED, DISCONNECTED
 from coordinator.broker.share.sessions import ShareSession, ShareSessions
 from coordinator.broker.share.settings import ShareRecordSettings
 from coordinator.broker.share.share_partition import LockTimeoutKey, ShareKey, SharePartitionParts
@@ -17,6 +18,7 @@ from coordinator.core.client_connection import ClientConnection
 from coordinator.core.share_states import PartitionState, ShareStates, StateBatch
 from coordinator.front.node_loop import NodeLoop
 from coordinator.logger import logger
+from coordinator.node.share_reports import Report, ShareReports
 from coordinator.node.storage import Storage
 from coordinator.runtime.slices import Steps
 
@@ -55,12 +57,19 @@ class StoredStates:
 class SharePlane:
     """Share sessions, share partitions and the fetches of share groups."""
 
-    timer_keys = (LockTimeoutKey, ShareFetchTimeoutKey)
+    timer_keys = (LockTimeoutKey, ShareFetchTimeoutKey, *ShareReports.timer_keys)
 
     def __init__(
-        self, config: Config, loop: NodeLoop, storage: Storage, fetch_service: FetchService, states: ShareStates
+        self,
+        config: Config,
+        loop: NodeLoop,
+        storage: Storage,
+        fetch_service: FetchService,
+        states: ShareStates,
+        report: Report,
     ) -> None:
         self.settings = ShareRecordSettings(config, storage.image)
+        self.reports = ShareReports(config, loop, self.settings, report)
         self.waiting = WaitingFetches(storage.partitions, storage.notifier, loop.scheduler, loop.slices)
         parts = SharePartitionParts(
             partitions=storage.partitions,
@@ -70,6 +79,7 @@ class SharePlane:
             slices=loop.slices,
             now_ms=loop.now_ms,
             wall_ms=loop.wall_ms,
+            tallies=self.reports.tallies,
         )
         self.share_partitions = SharePartitions(parts, self.waiting)
         self.sessions = ShareSessions(
@@ -100,7 +110,7 @@ class SharePlane:
     def close_session(self, session: ShareSession) -> None:
         """The member has said that it is gone: what it still holds is released."""
         if self.sessions.remove(session):
-            self._release(session)
+            self._release(session, CLOSED)
 
     def due(self, key: object, now_ms: int) -> None:
         """Do what a timer key asks for, if it is one of share groups."""
@@ -108,8 +118,10 @@ class SharePlane:
             key.share_partition.due(now_ms)
         elif isinstance(key, ShareFetchTimeoutKey):
             self.waiting.expire(key.fetch)
+        else:
+            self.reports.due(key)
 
-    def _release(self, session: ShareSession) -> None:
+    def _release(self, session: ShareSession, ended_by: int = DISCONNECTED) -> None:
         """Release what a member holds in the partitions of its session."""
         held = [
             found
@@ -119,7 +131,7 @@ class SharePlane:
 
         def release() -> Steps[None]:
             for number, share_partition in enumerate(held, 1):
-                share_partition.release(session.member_id, lambda error: None)
+                share_partition.release(session.member_id, lambda error: None, ended_by)
                 self.waiting.wake(share_partition)
                 if number % RELEASED_AT_ONCE == 0:
                     yield

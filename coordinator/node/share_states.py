@@ -15,6 +15,7 @@ from coordinator.front.node_loop import NodeLoop
 from coordinator.front.pending_requests import PendingRequests
 from coordinator.internal_topics import SHARE_STATE_TOPIC
 from coordinator.node.handlers.deferred import committed
+from coordinator.node.share_meter import ShareMeter
 from coordinator.node.storage import Storage
 from coordinator.runtime.coordinator_runtime import MakeShard
 from coordinator.runtime.key_timers import KeyTimers
@@ -34,6 +35,8 @@ class ShareParts(msgspec.Struct, frozen=True, kw_only=True):
     coordinator: ShareCoordinator
     storage: Storage
     loop: NodeLoop
+    meter: ShareMeter = msgspec.field(default_factory=ShareMeter)
+    """What a scrape reads of the records that share groups fetch."""
 
     @property
     def states(self) -> ShareStates:

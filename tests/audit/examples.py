@@ -3,10 +3,13 @@
 from typing import Any, Final, get_args
 
 from coordinator.audit import schema
+from coordinator.core.kinds import operations
+from coordinator.core.share_records import EndedRecords, FirstRecord, MemberReport, PartitionReport, RecordsReport
 from tests.audit.consumer_stories import named
 from tests.audit.stories import Partitions, subscription, sync
 from tests.core.consumer.world import World
-from tests.simulation.simulation import SESSION_TIMEOUT_MS, Simulation
+from tests.core.share.world import ShareWorld
+from tests.simulation.simulation import GROUP_ID, SESSION_TIMEOUT_MS, Sent, Simulation
 
 MINUTE_MS: Final = 60_000
 DAY_MS: Final = 24 * 60 * MINUTE_MS
@@ -50,7 +53,7 @@ def examples() -> dict[str, bytes]:
         )
     )
     sim.coordinator.stop(sim.now_ms, schema.CoordinatorStopped(**IDENTITY))
-    return _last_of_each_kind(_consumer_group()) | _last_of_each_kind(sim)
+    return _last_of_each_kind(_share_group()) | _last_of_each_kind(_consumer_group()) | _last_of_each_kind(sim)
 
 
 def _last_of_each_kind(sim: Simulation) -> dict[str, bytes]:
@@ -73,6 +76,24 @@ def _consumer_group() -> World:
     world.advance(200)
     world.beat("billing-2", 3)
     world.beat("billing-3", 4)
+    return world
+
+
+def _share_group() -> ShareWorld:
+    """Records of one member were delivered again, and one of them as often as may be."""
+    world = ShareWorld(topics={"orders": 3})
+    named(world)
+    world.share_enter("billing-1", "orders")
+    counts = schema.ShareRecordCounts(
+        acquired=1_204, delivered_again=4, accepted=1_200, lock_ended=5, archived=1, late=1
+    )
+    ended = EndedRecords(4_711, 4_711, 5, "lock_ended", "billing-1")
+    first = FirstRecord(world.now_ms - 2 * MINUTE_MS, 4, "billing-1")
+    topic_id = world.environment.topics.topic_id("orders")
+    partition = PartitionReport(topic_id, 0, counts, 4_712, 500, 12, first, (ended,))
+    member = MemberReport("billing-1", counts)
+    report = RecordsReport(MINUTE_MS, 30_000, 5, counts, (partition,), 0, (member,), 0)
+    world.submit(operations.REPORT_SHARE_RECORDS, GROUP_ID, report, Sent(), "", 0)
     return world
 
 

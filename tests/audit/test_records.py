@@ -30,6 +30,7 @@ STRANGE = '"\\/\b\f\n\r\t\x00\x1f\x7f\x80ü\u2028€😀'
 TOPIC_PARTITIONS = st.dictionaries(TEXT, st.lists(INT32, max_size=3), max_size=3)
 MEMBERS = st.builds(schema.MemberRef, TEXT, TEXT, TEXT, st.none() | TEXT, TEXT, TEXT)
 REQUESTERS = st.builds(schema.Requester, TEXT, TEXT, TEXT)
+COUNTS = st.builds(schema.ShareRecordCounts, *[INT64] * len(schema.ShareRecordCounts.__struct_fields__))
 VALUES: dict[Any, st.SearchStrategy[Any]] = {
     int: INT64,
     str: TEXT,
@@ -75,6 +76,22 @@ VALUES: dict[Any, st.SearchStrategy[Any]] = {
         schema.WorkerTasks, st.lists(TEXT, max_size=2), TOPIC_PARTITIONS, TOPIC_PARTITIONS, INT64, INT32, INT32
     ),
     list[schema.WaitedFor]: st.lists(st.builds(schema.WaitedFor, MEMBERS, TOPIC_PARTITIONS), max_size=3),
+    schema.ShareRecordCounts: COUNTS,
+    list[schema.ShareMemberRecords]: st.lists(st.builds(schema.ShareMemberRecords, MEMBERS, COUNTS), max_size=3),
+    list[schema.SharePartitionRecords]: st.lists(
+        st.builds(
+            schema.SharePartitionRecords,
+            TEXT,
+            INT32,
+            COUNTS,
+            INT64,
+            INT64,
+            INT64,
+            st.none() | st.builds(schema.FirstRecord, INT64, INT32, st.none() | MEMBERS),
+            st.lists(st.builds(schema.EndedRecords, INT64, INT64, INT32, TEXT, MEMBERS), max_size=2),
+        ),
+        max_size=2,
+    ),
     dict[str, list[str]]: st.dictionaries(TEXT, st.lists(TEXT, max_size=3), max_size=3),
     dict[str, list[list[int]]]: st.dictionaries(TEXT, st.lists(st.lists(INT64, max_size=3), max_size=3), max_size=3),
 }

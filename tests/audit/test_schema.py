@@ -36,6 +36,20 @@ SAMPLES: dict[Any, Any] = {
     dict[str, list[str]]: {"ord.*": ["orders", "ordinals"]},
     dict[str, schema.MemberProgress]: {"a-1": schema.MemberProgress(4, "UNREVOKED_PARTITIONS", 2, {"orders": [1]}, 1)},
     schema.WorkerTasks | None: schema.WorkerTasks(["sink"], {"sink": [0, 1]}, {"source": [-1, 0]}, 12, 300_000),
+    schema.ShareRecordCounts: schema.ShareRecordCounts(acquired=3, delivered_again=1),
+    list[schema.ShareMemberRecords]: [schema.ShareMemberRecords(MEMBER, schema.ShareRecordCounts(late=1))],
+    list[schema.SharePartitionRecords]: [
+        schema.SharePartitionRecords(
+            "orders",
+            0,
+            schema.ShareRecordCounts(archived=2),
+            17,
+            5,
+            3,
+            schema.FirstRecord(5, 2, MEMBER),
+            [schema.EndedRecords(15, 16, 5, "lock_ended", MEMBER)],
+        )
+    ],
     list[schema.WaitedFor]: [schema.WaitedFor(MEMBER, {"orders": [1, 2]})],
 }
 

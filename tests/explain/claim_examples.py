@@ -8,7 +8,7 @@ import msgspec
 from coordinator.audit import schema
 from coordinator.audit.schema import CONNECTOR, GroupHeldByCluster, MemberRef, Requester
 from coordinator.core.causes import Cause, InferredCause
-from coordinator.explain.claims import causes, course, endings, findings, notes, price, silences, workers
+from coordinator.explain.claims import causes, course, endings, findings, notes, price, share, silences, workers
 from coordinator.explain.claims.advice import Advice, AssignorChange, Try
 from coordinator.explain.claims.claim import Claim
 from coordinator.explain.protocols.consumer import CONSUMER
@@ -238,6 +238,62 @@ TRIES: Final[tuple[Advice, ...]] = tuple(
     for kind in Try
 )
 
+_OF_RECORDS: Final[tuple[findings.Found, ...]] = (
+    share.GivenUp(
+        **_span(findings.Kind.POISON_RECORD),
+        topic="orders",
+        partition=0,
+        archived=1,
+        rejected=2,
+        records=(
+            share.RecordsGivenUp(AT - 60_000, 4_711, 4_711, 5, "lock_ended", ONE),
+            share.RecordsGivenUp(AT, 4_720, 4_721, 1, "rejected", TWO),
+        ),
+    ),
+    *(
+        share.GivenUp(
+            **_span(findings.Kind.POISON_RECORD),
+            topic="orders",
+            partition=0,
+            archived=2,
+            rejected=0,
+            records=(share.RecordsGivenUp(AT, first, 4_712, 5, ended_by, ONE),),
+        )
+        for ended_by in ("released", "closed", "disconnected")
+        for first in (4_711, 4_712)
+    ),
+    *(
+        share.LetsLocksEnd(
+            **_span(kind),
+            member=member,
+            acquired=500,
+            acknowledged=acknowledged,
+            lock_ended=80,
+            late=late,
+            lock_duration_ms=30_000,
+        )
+        for kind, acknowledged, late, member in (
+            (findings.Kind.SLOW_TO_ACKNOWLEDGE, 420, 0, ONE),
+            (findings.Kind.LOCKS_TOO_SHORT, 420, 3, ONE),
+            (findings.Kind.NEVER_ACKNOWLEDGES, 0, 0, MemberRef("stranger")),
+        )
+    ),
+    share.TakesAll(**_span(findings.Kind.TAKES_ALL), member=ONE, acquired=1_200, others=(TWO,)),
+    *(
+        share.StartStands(
+            **_span(findings.Kind.START_STANDS),
+            topic="orders",
+            partition=0,
+            start_offset=4_711,
+            delivery_count=deliveries,
+            member=member,
+            in_flight=500,
+            lag=12,
+        )
+        for deliveries, member in ((4, ONE), (0, None))
+    ),
+)
+
 FOUND: Final[tuple[findings.Found, ...]] = (
     findings.ComesAndGoes(
         **_span(findings.Kind.FLAPPING_MEMBER),
@@ -355,6 +411,7 @@ FOUND: Final[tuple[findings.Found, ...]] = (
     findings.SubscribedTopicMissing(
         **_span(findings.Kind.SUBSCRIBED_TOPIC_MISSING), topic="ordres", members=(ONE,), gone_ms=AT - 120_000
     ),
+    *_OF_RECORDS,
 )
 
 NOTES: Final[tuple[Claim, ...]] = (

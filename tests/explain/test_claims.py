@@ -11,7 +11,7 @@ import msgspec
 import pytest
 
 from coordinator import explain
-from coordinator.explain.claims import advice, causes, course, endings, findings, notes, price, silences, workers
+from coordinator.explain.claims import advice, causes, course, endings, findings, notes, price, share, silences, workers
 from coordinator.explain.claims.advice import Advice, Try
 from coordinator.explain.claims.claim import Claim
 from coordinator.explain.makers.advice import ADVICE_MAX
@@ -19,7 +19,7 @@ from tests.explain import claim_examples as examples
 from tests.explain.consumers import Consumers
 
 PACKAGE: Final = Path(explain.__file__).parent
-MODULES: Final = (advice, causes, course, endings, findings, notes, price, silences, workers)
+MODULES: Final = (advice, causes, course, endings, findings, notes, price, share, silences, workers)
 WITHOUT_WORDS: Final = {endings.Stable, silences.CoordinatorAway}
 """What is told otherwise: how long it took says that it was stable; absences have examples in the story."""
 

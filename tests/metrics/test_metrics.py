@@ -5,7 +5,7 @@ import pytest
 from _wire.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
 from coordinator.metrics.declarations import METRICS, Kind
 from tests.admin.http_client import Scrape, with_node
-from tests.metrics.traffic import COMMITTED, GROUP, HEARTBEATS
+from tests.metrics.traffic import COMMITTED, GROUP, HEARTBEATS, SHARED
 from tests.wire_client import WireClient
 
 COORDINATOR = "kafka_server_group_coordinator_metrics"
@@ -68,14 +68,15 @@ def test_groups_are_counted_by_state(scrape):
     assert states == {"Empty": 2, "Stable": 0}
     assert scrape.value(f"{COORDINATOR}_classic_group_count", state="CompletingRebalance") == 1
     assert scrape.value(f"{COORDINATOR}_group_count", protocol="classic") == 3
-    assert scrape.value("kafka_coordinator_group_groupmetadatamanager_numgroups") == 3
+    assert scrape.value(f"{COORDINATOR}_share_group_count", state="Stable") == 1
+    assert scrape.value("kafka_coordinator_group_groupmetadatamanager_numgroups") == 4
     assert scrape.value("kafka_coordinator_group_groupmetadatamanager_numgroupsempty") == 2
     assert scrape.value("kafka_coordinator_group_groupmetadatamanager_numoffsets") == COMMITTED
-    assert scrape.value("coordinator_members") == 1
+    assert scrape.value("coordinator_members") == 2
 
 
 def test_rebalances_are_counted_by_cause(scrape):
-    assert scrape.value("coordinator_rebalances_total", cause="new_member") == 3
+    assert scrape.value("coordinator_rebalances_total", cause="new_member") == 4
     assert scrape.value("coordinator_rebalances_total", cause="leader_rejoined") == 1
     assert scrape.value(f"{COORDINATOR}_group_completed_rebalance_count_total") == 3
     assert scrape.value("coordinator_members_removed_total", cause="session_expired") == 1
@@ -93,9 +94,9 @@ def test_a_group_has_series_of_its_own(scrape):
 
 def test_connections_and_bytes_are_counted(scrape):
     of_listener = {"listener": "PLAINTEXT", "networkProcessor": "0"}
-    assert scrape.value(f"{SOCKETS}_connection_creation_total", **of_listener) == 2
+    assert scrape.value(f"{SOCKETS}_connection_creation_total", **of_listener) == 3
     assert scrape.value(f"{SOCKETS}_connection_close_total", **of_listener) == 2
-    assert scrape.value(f"{SOCKETS}_connection_count", **of_listener) == 0
+    assert scrape.value(f"{SOCKETS}_connection_count", **of_listener) == 1
     assert scrape.value(f"{SOCKETS}_incoming_byte_total", **of_listener) > 500
     assert scrape.value(f"{SOCKETS}_outgoing_byte_total", **of_listener) > 500
 
@@ -160,3 +161,18 @@ def test_a_connection_that_is_closed_for_what_it_sent_is_counted(tmp_path):
         assert Scrape(node.admin).value("coordinator_connections_rejected_total", listener="PLAINTEXT") == 1
 
     with_node(tmp_path, questions)
+
+
+def test_records_of_share_groups_are_counted_by_what_became_of_them(scrape):
+    name = "kafka_server_sharegroupmetrics_recordacknowledgements_total"
+    counts = {ack_type: scrape.value(name, ackType=ack_type) for ack_type in ("Accept", "Release", "Reject", "Renew")}
+    assert counts == {"Accept": 3, "Release": 1, "Reject": 1, "Renew": 2}
+
+
+def test_share_sessions_and_records_in_flight(scrape):
+    assert scrape.value("kafka_server_sharesessioncache_sharesessionscount") == 1
+    assert scrape.value("kafka_server_sharesessioncache_sharepartitionscount") == 1
+    of = {"group": "g", "topic": "shared", "partition": "0"}
+    assert scrape.value("kafka_server_sharepartitionmetrics_inflightmessagecount", **of) == SHARED
+    assert scrape.value("kafka_server_sharepartitionmetrics_inflightbatchcount", **of) == 1
+    assert scrape.value("kafka_server_sharepartitionmetrics_acquisitionlocktimeout_total", **of) == 0

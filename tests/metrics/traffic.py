@@ -19,6 +19,7 @@ from _wire.messages.offset_commit import (
 from _wire.messages.offset_fetch import OffsetFetchRequest, OffsetFetchRequestGroup
 from coordinator.config.authorizer_keys import STANDARD_AUTHORIZER
 from tests.admin.http_client import Scrape
+from tests.node.handlers.test_share import ShareClient, first_fetch
 from tests.servers import QUICK_GROUPS, RunningServer
 from tests.waiting import wait_for
 from tests.wire_client import WireClient, fetch_request, join_request
@@ -31,6 +32,8 @@ GROUP: Final = "billing"
 TOPIC: Final = "orders"
 HEARTBEATS: Final = 7
 COMMITTED: Final = 2
+SHARED: Final = 10
+"""Records of a share group: 3 accepted, 1 released, 1 rejected, 2 renewed, the others acquired."""
 
 
 def commit_request(member_id: str, partitions: int, generation_id: int = 1) -> OffsetCommitRequest:
@@ -85,4 +88,19 @@ def forbid_a_group(client: WireClient) -> None:
 def server_with_traffic(folder: Path) -> Iterator[RunningServer]:
     with RunningServer(folder, SETTINGS) as server:
         play(server)
-        yield server
+        with sharing(server):
+            yield server
+
+
+@contextmanager
+def sharing(server: RunningServer) -> Iterator[None]:
+    """A member of a share group that has acknowledged some of the records that it has acquired, and is still there."""
+    with ShareClient(server.bootstrap) as client:
+        client.make_topic("shared")
+        client.configure(share_auto_offset_reset="earliest")
+        client.initialize("shared")
+        client.put("shared", *[b"v"] * SHARED)
+        first_fetch(client)
+        client.acknowledge({0: [(1, 5, [1, 1, 1, 2, 3])]})
+        client.acknowledge({0: [(6, 7, [4])]}, is_renew_ack=True)
+        yield

@@ -68,6 +68,17 @@ from coordinator.audit.schema.requests import (
     OffsetsReset,
     RequestRejected,
 )
+from coordinator.audit.schema.shares import (
+    ENDED_RECORDS_NAMED_MAX,
+    SHARE_MEMBERS_NAMED_MAX,
+    SHARE_PARTITIONS_NAMED_MAX,
+    EndedRecords,
+    FirstRecord,
+    ShareMemberRecords,
+    SharePartitionRecords,
+    ShareRecordCounts,
+    ShareRecords,
+)
 from coordinator.audit.schema.values import (
     CONNECTOR,
     LEFT_FOR_A_MOMENT,
@@ -94,6 +105,7 @@ from coordinator.audit.schema.values import (
 
 __all__ = [
     "CONNECTOR",
+    "ENDED_RECORDS_NAMED_MAX",
     "LEFT_FOR_A_MOMENT",
     "MEMBERS_NAMED_MAX",
     "NEVER_VOID",
@@ -102,6 +114,8 @@ __all__ = [
     "REJECTION_APART_MS",
     "RESET_APART_MS",
     "SCHEMA_VERSION",
+    "SHARE_MEMBERS_NAMED_MAX",
+    "SHARE_PARTITIONS_NAMED_MAX",
     "TAGS",
     "TOPICS_NAMED_MAX",
     "TRIGGERS_NAMED_MAX",
@@ -116,6 +130,8 @@ __all__ = [
     "CoordinatorStopped",
     "DeniedRequests",
     "DepartedMember",
+    "EndedRecords",
+    "FirstRecord",
     "GenerationStable",
     "GenerationStarted",
     "GroupConverted",
@@ -145,6 +161,10 @@ __all__ = [
     "Record",
     "RequestRejected",
     "Requester",
+    "ShareMemberRecords",
+    "SharePartitionRecords",
+    "ShareRecordCounts",
+    "ShareRecords",
     "StaticMemberReplaced",
     "StoredState",
     "TopicPartitions",
@@ -181,6 +201,7 @@ AnyAuditEvent = (
     | OffsetsDeleted
     | OffsetsReset
     | RequestRejected
+    | ShareRecords
 )
 
 AnyCoordinatorEvent = (
@@ -193,7 +214,16 @@ AnyCoordinatorEvent = (
 )
 
 NEVER_VOID: Final[frozenset[type[AuditEvent]]] = frozenset(
-    {GroupSnapshot, OffsetsCommitted, OffsetsExpired, OffsetsDeleted, OffsetsReset, PatternsResolved, RequestRejected}
+    {
+        GroupSnapshot,
+        OffsetsCommitted,
+        OffsetsExpired,
+        OffsetsDeleted,
+        OffsetsReset,
+        PatternsResolved,
+        RequestRejected,
+        ShareRecords,
+    }
 )
 """Events that change neither members nor generation. `void_from_seq` of a `group.loaded` does not apply to them."""
 

@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any, Final
 
 from _wire.errors import ErrorCode
+from coordinator.broker.share.record_counts import RecordCounts
 from coordinator.broker.share.sessions import TopicIdPartition
 from coordinator.broker.share.share_partition import BATCHES_AT_ONCE, ShareKey
 from coordinator.broker.share.share_partitions import SharePartitions
@@ -91,12 +92,13 @@ def _acknowledge_one(
     if share_partition is None:
         result.errors[partition] = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
         return
-    changes = yield from share_partition.acknowledge(member_id, batches)
+    counts = RecordCounts()
+    changes = yield from share_partition.acknowledge(member_id, batches, counts)
     if isinstance(changes, ErrorCode):
         result.errors[partition] = changes
     else:
         result.begin()
-        share_partition.store(changes, partial(result.end, partition))
+        share_partition.store(changes, partial(result.end, partition), (member_id, counts))
         # Before it is stored, as on Kafka: a release alone wakes nobody.
         share_partition.waiting.wake(share_partition)
 

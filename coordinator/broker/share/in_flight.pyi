@@ -30,6 +30,10 @@ class InFlightWindow:
     def records(self) -> list[tuple[int, int, int, str | None]]:
         """Offset, state, delivery count of each record, and the member that has acquired it."""
 
+    def first_record(self) -> tuple[int, int, str | None] | None:
+        """State and delivery count of the record at `start_offset`, and the member that has acquired it; None: nothing
+        is known of it."""
+
     def next_fetch_offset(self) -> int:
         """The first record that may be acquired."""
 

@@ -66,6 +66,19 @@ cdef class InFlightWindow:
                 found.append((offset, record.state, record.count, lock.member if is_held else None))
         return found
 
+    def first_record(self):
+        cdef Py_ssize_t index = self.index_after(self.start_offset) - 1
+        cdef Piece piece
+        cdef Record record
+        if index < 0 or (<Piece>self.pieces[index]).last < self.start_offset:
+            return None
+        piece = <Piece>self.pieces[index]
+        index = <Py_ssize_t>(self.start_offset - piece.first)
+        record = piece.whole if piece.records == NULL else piece.records[index]
+        lock = piece.lock if piece.records == NULL else <Lock>piece.locks[index]
+        is_held = record.state == ACQUIRED_STATE and lock is not None
+        return record.state, record.count, (<Lock>lock).member if is_held else None
+
     cpdef int64_t next_fetch_offset(self) except? -1:
         cdef Piece piece
         cdef int64_t index, gap

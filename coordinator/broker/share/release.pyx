@@ -10,6 +10,9 @@ from coordinator.broker.share.pieces cimport (
     ACKNOWLEDGED_STATE, ACQUIRED_STATE, ARCHIVED_STATE, AVAILABLE_STATE, FINAL, Lock, Piece, Record, WRITING, holds,
     is_terminal, new_lock, released_state,
 )
+from coordinator.broker.share.record_counts cimport (
+    DISCONNECTED_BY, LOCK_ENDED_BY, REJECTED_BY, RELEASED_BY, RecordCounts,
+)
 
 cdef enum:
     GAP_TYPE = 0
@@ -25,7 +28,7 @@ UNKNOWN_TYPE = 3
 
 def acknowledge(
     InFlightWindow window not None, member, list batches not None, list changes not None, int delivery_count_limit,
-    renewed_until_ms,
+    renewed_until_ms, RecordCounts counts=None,
 ):
     cdef Py_ssize_t index, last_index
     cdef int64_t first, last
@@ -55,7 +58,9 @@ def acknowledge(
             index += 1
             if piece.last < window.start_offset:
                 continue
-            error = acknowledge_piece(window, member, piece, first, last, types, changes, delivery_count_limit, renewed)
+            error = acknowledge_piece(
+                window, member, piece, first, last, types, changes, delivery_count_limit, renewed, counts
+            )
             if error:
                 return error
     return 0
@@ -63,7 +68,7 @@ def acknowledge(
 
 cdef int acknowledge_piece(
     InFlightWindow window, member, Piece piece, int64_t first, int64_t last, list types, list changes,
-    int delivery_count_limit, Lock renewed,
+    int delivery_count_limit, Lock renewed, RecordCounts counts,
 ) except -1:
     cdef bint is_per_offset = len(types) > 1
     cdef int64_t offset, from_offset
@@ -78,8 +83,12 @@ cdef int acknowledge_piece(
                 return error
             if kind == RENEW_TYPE:
                 piece.lock = renewed
+                if counts is not None:
+                    counts.renewed += piece.last - piece.first + 1
             else:
                 note_change(changes, piece.first, piece.last, piece.whole.state, piece.whole.count)
+                if counts is not None:
+                    count_end(counts, kind, &piece.whole, piece.first, piece.last)
                 if is_terminal(piece.whole.state):
                     window.complete_count += piece.last - piece.first + 1
             return 0
@@ -98,8 +107,12 @@ cdef int acknowledge_piece(
             return error
         if kind == RENEW_TYPE:
             piece.locks[offset - piece.first] = renewed
+            if counts is not None:
+                counts.renewed += 1
         else:
             note_change(changes, offset, offset, record.state, record.count)
+            if counts is not None:
+                count_end(counts, kind, record, offset, offset)
             if is_terminal(record.state):
                 window.complete_count += 1
     return 0
@@ -125,7 +138,20 @@ cdef int end_or_renew(
     return 0
 
 
-def release(InFlightWindow window not None, member, int delivery_count_limit):
+cdef int count_end(RecordCounts counts, int kind, Record *record, int64_t first, int64_t last) except -1:
+    if kind == ACCEPT_TYPE:
+        counts.accepted += last - first + 1
+    elif kind == REJECT_TYPE:
+        counts.ended(first, last, record.count, False, REJECTED_BY)
+    elif kind == RELEASE_TYPE:
+        counts.ended(first, last, record.count, record.state == ARCHIVED_STATE, RELEASED_BY)
+    return 0                            # a gap is no record
+
+
+def release(
+    InFlightWindow window not None, member, int delivery_count_limit, RecordCounts counts=None,
+    int ended_by=DISCONNECTED_BY,
+):
     cdef Piece piece
     cdef int64_t offset
     cdef Record *record
@@ -135,7 +161,9 @@ def release(InFlightWindow window not None, member, int delivery_count_limit):
             if piece.whole.state != ACQUIRED_STATE or not holds(piece.lock, member):
                 continue
             if piece.first >= window.start_offset or piece.last < window.start_offset:
-                end_lock(window, &piece.whole, piece.first, piece.last, delivery_count_limit, changes)
+                end_lock(
+                    window, &piece.whole, piece.first, piece.last, delivery_count_limit, changes, counts, ended_by
+                )
                 piece.whole.flags |= WRITING
                 continue
             piece.split()
@@ -143,16 +171,19 @@ def release(InFlightWindow window not None, member, int delivery_count_limit):
             record = &piece.records[offset - piece.first]
             if record.state != ACQUIRED_STATE or not holds(<Lock>piece.locks[offset - piece.first], member):
                 continue
-            end_lock(window, record, offset, offset, delivery_count_limit, changes)
+            end_lock(window, record, offset, offset, delivery_count_limit, changes, counts, ended_by)
             record.flags |= WRITING
     return changes
 
 
-def expire(InFlightWindow window not None, int64_t now_ms, int delivery_count_limit, int64_t most=INT64_MAX):
+def expire(
+    InFlightWindow window not None, int64_t now_ms, int delivery_count_limit, int64_t most=INT64_MAX, counts_of=None,
+):
     cdef Piece piece
     cdef int64_t offset, next_ms = INT64_MAX
     cdef Record *record
     cdef Lock lock
+    cdef RecordCounts counts
     cdef list changes = []
     for piece in window.pieces:
         if piece.records == NULL:
@@ -162,7 +193,10 @@ def expire(InFlightWindow window not None, int64_t now_ms, int delivery_count_li
                 next_ms = min(next_ms, piece.lock.deadline_ms)
                 continue
             if piece.first >= window.start_offset or piece.last < window.start_offset:
-                end_lock(window, &piece.whole, piece.first, piece.last, delivery_count_limit, changes)
+                counts = None if counts_of is None else counts_of(piece.lock.member)
+                end_lock(
+                    window, &piece.whole, piece.first, piece.last, delivery_count_limit, changes, counts, LOCK_ENDED_BY
+                )
                 piece.lock = None
                 most -= 1
                 if most == 0:
@@ -177,7 +211,8 @@ def expire(InFlightWindow window not None, int64_t now_ms, int delivery_count_li
             if lock.deadline_ms > now_ms:
                 next_ms = min(next_ms, lock.deadline_ms)
                 continue
-            end_lock(window, record, offset, offset, delivery_count_limit, changes)
+            counts = None if counts_of is None else counts_of(lock.member)
+            end_lock(window, record, offset, offset, delivery_count_limit, changes, counts, LOCK_ENDED_BY)
             piece.locks[offset - piece.first] = None
             most -= 1
             if most == 0:
@@ -188,6 +223,7 @@ def expire(InFlightWindow window not None, int64_t now_ms, int delivery_count_li
 
 cdef int end_lock(
     InFlightWindow window, Record *record, int64_t first, int64_t last, int delivery_count_limit, list changes,
+    RecordCounts counts, int ended_by,
 ) except -1:
     record.state = ARCHIVED_STATE if last < window.start_offset else released_state(record, delivery_count_limit)
     if is_terminal(record.state):
@@ -195,6 +231,8 @@ cdef int end_lock(
     else:
         window.may_have_available = True
     note_change(changes, first, last, record.state, record.count)
+    if counts is not None and last >= window.start_offset:
+        counts.ended(first, last, record.count, record.state == ARCHIVED_STATE, ended_by)
     return 0
 
 

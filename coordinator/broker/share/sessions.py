@@ -91,6 +91,11 @@ class ShareSessions:
     def __len__(self) -> int:
         return len(self._sessions)
 
+    @property
+    def partition_count(self) -> int:
+        """How many partitions all sessions have together."""
+        return sum([len(session.partitions) for session in self._sessions.values()])
+
     def get(self, group_id: str, member_id: str) -> ShareSession | None:
         return self._sessions.get((group_id, member_id))
 

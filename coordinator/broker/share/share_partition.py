@@ -17,9 +17,12 @@ from coordinator.broker.partitions import Partitions
 from coordinator.broker.share.acquisition import AcquisitionLimits, acquire
 from coordinator.broker.share.fetched_batches import FetchedBatches
 from coordinator.broker.share.in_flight import InFlightWindow
+from coordinator.broker.share.pieces import ACQUIRED, AVAILABLE
+from coordinator.broker.share.record_counts import DISCONNECTED, RecordCounts
 from coordinator.broker.share.release import NOT_ACQUIRED, acknowledge, complete, expire, release
 from coordinator.broker.share.settings import EARLIEST, LATEST, RecordSettings, ShareRecordSettings
 from coordinator.broker.share.share_states import BY_STRATEGY, Acquired, PartitionState, ShareStates, StateBatch
+from coordinator.broker.share.tallies import Tallies, Tally
 from coordinator.log.errors import OffsetOutOfRange
 from coordinator.log.partition.partition_log import PartitionLog
 from coordinator.log.segments.timestamps import offset_for_timestamp
@@ -89,6 +92,7 @@ class SharePartitionParts(msgspec.Struct, frozen=True, kw_only=True):
     slices: Slices
     now_ms: Callable[[], int]
     wall_ms: Callable[[], int]
+    tallies: Tallies = msgspec.field(default_factory=Tallies)
 
 
 class SharePartition:
@@ -123,6 +127,11 @@ class SharePartition:
         self._timer = 0
         self._timer_ms = 0
         """When the timer is due; 0: none runs."""
+        self.locks_ended = 0
+        """Records whose locks have ended since it was loaded."""
+        self._tally: Tally | None = None
+        self._start_seen: tuple[int, int] | None = None
+        """The start offset at the last look, and since when it had been seen there (wall clock)."""
         self._counted_offset = -1
         self._skipped_bytes = 0
         """The bytes of the log before `_counted_offset`, of all that were ever appended to it."""
@@ -130,6 +139,24 @@ class SharePartition:
     @property
     def settings(self) -> RecordSettings:
         return self._parts.settings.of(self.key.group_id)
+
+    @property
+    def tally(self) -> Tally:
+        """What is counted of it until the next report."""
+        tally = self._tally
+        if tally is None or tally.is_over:
+            tally = self._tally = self._parts.tallies.of(self)
+        return tally
+
+    def standing_since_ms(self, wall_ms: int) -> int | None:
+        """Since when each look at the start offset has found it where it is; None: the record there is done."""
+        first = self.window.first_record()
+        if self.phase is not Phase.ACTIVE or first is None or first[0] not in (AVAILABLE, ACQUIRED):
+            self._start_seen = None
+            return None
+        if self._start_seen is None or self._start_seen[0] != self.window.start_offset:
+            self._start_seen = self.window.start_offset, wall_ms
+        return self._start_seen[1]
 
     # ------------------------------------------------------------------------------------------------------------ load
 
@@ -234,6 +261,8 @@ class SharePartition:
         deadline_ms = self._parts.now_ms() + settings.lock_duration_ms
         acquired = acquire(self.window, member, limits, fetch_offset, read, deadline_ms, aborted)
         self._arm()
+        if acquired[0]:
+            self.tally.of(member).deliver(acquired[0])
         return acquired
 
     def out_of_range(self) -> None:
@@ -247,7 +276,9 @@ class SharePartition:
 
     # ----------------------------------------------------------------------------------------------------- acknowledge
 
-    def acknowledge(self, member: str, batches: list[Any]) -> Steps[list[StateBatch] | ErrorCode]:
+    def acknowledge(
+        self, member: str, batches: list[Any], counts: RecordCounts | None = None
+    ) -> Steps[list[StateBatch] | ErrorCode]:
         """Change the states of the records of `batches` (AcknowledgementBatch); what is returned is to be stored.
 
         One batch that is wrong undoes all. `store` makes the changes count; until then nobody else sees them.
@@ -261,31 +292,51 @@ class SharePartition:
                 yield
             if self.phase is Phase.GONE:
                 return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-            problem = acknowledge(self.window, member, some, changes, limit, renewed_until_ms)
+            problem = acknowledge(self.window, member, some, changes, limit, renewed_until_ms, counts)
             if problem:
+                if problem == NOT_ACQUIRED:
+                    self.tally.of(member).late += 1
                 complete(self.window, changes, False, self._parts.now_ms(), limit)
                 self._arm()
                 return ErrorCode.INVALID_RECORD_STATE if problem == NOT_ACQUIRED else ErrorCode.INVALID_REQUEST
         self._arm()
         return changes
 
-    def release(self, member: str, done: Callable[[ErrorCode], None]) -> None:
-        """Make available what a member has acquired; `done` is called when that is stored."""
+    def release(self, member: str, done: Callable[[ErrorCode], None], ended_by: int = DISCONNECTED) -> None:
+        """Make available what a member has acquired; `done` is called when that is stored.
+
+        `ended_by` tells why: CLOSED or DISCONNECTED (`record_counts`).
+        """
         if self.phase is not Phase.ACTIVE:
             done(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
             return
-        self.store(release(self.window, member, self.settings.delivery_count_limit), done)
+        counts = RecordCounts()
+        changes = release(self.window, member, self.settings.delivery_count_limit, counts, ended_by)
+        self.store(changes, done, (member, counts))
 
-    def store(self, changes: list[StateBatch], done: Callable[[ErrorCode], None]) -> None:
-        """Store changes, and let them count or undo them; then `done` gets the error of the client."""
-        if not changes:
-            done(ErrorCode.NONE)
-            return
+    def store(
+        self,
+        changes: list[StateBatch],
+        done: Callable[[ErrorCode], None],
+        counted: tuple[str, RecordCounts] | None = None,
+    ) -> None:
+        """Store changes, and let them count or undo them; then `done` gets the error of the client.
+
+        What is `counted` of a member is told if they are stored.
+        """
 
         def completed(error: ErrorCode) -> None:
             if error in FENCING:
                 self._fenced(self)
+            elif error is ErrorCode.NONE and counted is not None:
+                member, counts = counted
+                self.tally.of(member).add(counts)
+                self._parts.tallies.total.add(counts)
             done(error)
+
+        if not changes:
+            completed(ErrorCode.NONE)
+            return
 
         def failed(problem: Exception) -> None:
             logger.error("unhandled exception while a share partition is stored", problem=repr(problem))
@@ -356,10 +407,11 @@ class SharePartition:
         for number in range(ENDED_ONE_BY_ONE + 1):
             if number == ENDED_ONE_BY_ONE:
                 most = self.window.record_count + 1
-            changes = expire(self.window, now_ms, limit, most)
+            changes = expire(self.window, now_ms, limit, most, self.tally.of)
             if not changes:
                 break
             has_ended = True
+            self.locks_ended += sum([last - first + 1 for first, last, _, _ in changes])
             self._write(changes, self._expiry_stored)
         self._arm()
         if has_ended:

@@ -3,7 +3,7 @@
 Counterpart in Kafka: `SharePartitionCache` and `SharePartitionManager`.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 from _wire.errors import ErrorCode
@@ -34,6 +34,9 @@ class SharePartitions:
 
     def settings_of(self, group_id: str) -> RecordSettings:
         return self._parts.settings.of(group_id)
+
+    def __iter__(self) -> Iterator[SharePartition]:
+        return iter(self._by_key.values())
 
     def get(self, key: ShareKey) -> SharePartition | None:
         """One that somebody has fetched since it was loaded."""

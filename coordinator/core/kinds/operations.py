@@ -89,6 +89,7 @@ END_DELETING_STATES: Final = Operation(
     by_kind("end deleting share states", SHARE),
     state_deletion.end_error,
 )
+REPORT_SHARE_RECORDS: Final = Operation("report share records", by_kind("report share records", SHARE))
 
 OFFSET_COMMIT: Final = Operation(
     "OffsetCommit",

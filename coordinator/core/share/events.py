@@ -19,6 +19,7 @@ from coordinator.core.share.group import ShareGroup
 from coordinator.core.share.member import ShareAssignment, ShareMember, ShareMemberMetadata
 from coordinator.core.share.state_topics import StatePartitions, StateTopics
 from coordinator.core.share.target import ShareTargetInput
+from coordinator.core.share_records import RecordsReport
 
 
 class ShareMemberJoined(msgspec.Struct, GroupEvent, frozen=True, kw_only=True):
@@ -252,3 +253,14 @@ class ShareTargetEnded(msgspec.Struct, GroupEvent, frozen=True, kw_only=True):
 
     def apply(self, group: Group[ShareGroup]) -> None:
         group.membership.computing = None
+
+
+class ShareRecordsReported(msgspec.Struct, GroupEvent, frozen=True, kw_only=True, eq=False):
+    """What became of records in an interval. It changes nothing and is not stored."""
+
+    group_id: str
+    at_ms: int
+    report: RecordsReport
+
+    def apply(self, group: Group[ShareGroup]) -> None:
+        """Records are no part of a group."""

@@ -16,6 +16,7 @@ from coordinator.core.share import (
     leaving,
     loaded,
     offset_alteration,
+    record_reports,
     state_deletion,
 )
 from coordinator.core.share.checks import CHECKS
@@ -73,6 +74,7 @@ SHARE: Final = GroupKind(
         "find initialized share partitions": offset_alteration.initialized_partitions,
         "begin deleting share states": state_deletion.begin_deletion,
         "end deleting share states": state_deletion.end_deletion,
+        "report share records": record_reports.report,
         "states initialized": initialization.end_initialization,
         "install share target": large_targets.install,
     },

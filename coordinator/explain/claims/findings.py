@@ -38,6 +38,12 @@ class Kind(StrEnum):
     STANDS_STILL = "stands_still"
     RIGHT_ON_TOPIC_LOST = "right_on_topic_lost"
     SUBSCRIBED_TOPIC_MISSING = "subscribed_topic_missing"
+    POISON_RECORD = "poison_record"
+    SLOW_TO_ACKNOWLEDGE = "slow_to_acknowledge"
+    LOCKS_TOO_SHORT = "locks_too_short"
+    NEVER_ACKNOWLEDGES = "never_acknowledges"
+    TAKES_ALL = "takes_all"
+    START_STANDS = "start_stands"
 
 
 class Found(Claim, frozen=True):

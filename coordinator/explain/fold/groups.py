@@ -186,6 +186,10 @@ def _offsets_reset(history: FoldedGroup, event: schema.OffsetsReset) -> None:
     history.resets.append(event)
 
 
+def _share_records(history: FoldedGroup, event: schema.ShareRecords) -> None:
+    history.share_records.append(event)
+
+
 def _rejected(history: FoldedGroup, event: schema.RequestRejected) -> None:
     history.rejected.append(event)
     if event.error == "ILLEGAL_GENERATION" and not event.injected and not _has_joined(history, event.member.member_id):
@@ -209,4 +213,5 @@ HANDLERS: Final[Mapping[type[AuditEvent], Callable[[FoldedGroup, Any], None]]] =
     schema.OffsetsDeleted: _offsets_gone,
     schema.OffsetsReset: _offsets_reset,
     schema.RequestRejected: _rejected,
+    schema.ShareRecords: _share_records,
 }

@@ -3,29 +3,19 @@
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
-import msgspec
-
 from coordinator.explain.claims import findings as found
 from coordinator.explain.claims.findings import Found
 from coordinator.explain.protocols.table import protocol_of_claim
-from coordinator.explain.sentences import held_groups, positions, progress, rejections
+from coordinator.explain.sentences import held_groups, positions, progress, rejections, share
 from coordinator.explain.sentences.advice import STATIC_MEMBERSHIP, assignor_change, shorter_poll
 from coordinator.explain.sentences.causes import topics_named
+from coordinator.explain.sentences.finding_words import FindingWords
 from coordinator.explain.sentences.labels import label, label_of
 from coordinator.explain.sentences.storms import cause_counts, storm_headline
 from coordinator.explain.words import Clock, Names, counted, duration, plain
 
 EVIDENCE_NAMED: Final = 5
 IDLE_NAMED: Final = 10
-
-
-class FindingWords(msgspec.Struct, frozen=True):
-    """`about` is the client or the topics that it is about, where a group may have the finding of several."""
-
-    headline: str
-    evidence: tuple[str, ...]
-    advice: str
-    about: str = ""
 
 
 def finding_words(claim: Found, clock: Clock) -> FindingWords:
@@ -381,4 +371,5 @@ _WORDS: Final[Mapping[type[Found], Callable[[Any, Clock], FindingWords]]] = {
     found.StandsStill: _stands_still,
     found.RightOnTopicLost: _right_on_topic_lost,
     found.SubscribedTopicMissing: _subscribed_topic_missing,
+    **share.WORDS,
 }

@@ -319,3 +319,14 @@ class TestEndOfLocks:
         assert window.deadline_ms == LOCK_MS
         assert expire(window, LOCK_MS, LIMIT) == [(0, 1, AVAILABLE, 1)]
         assert window.deadline_ms == LOCK_MS + 10
+
+
+def test_the_first_record_is_that_at_the_start_with_who_has_it():
+    window = InFlightWindow(0)
+    assert window.first_record() is None
+    taken(window, (0, 3), member="a")
+    assert window.first_record() == (1, 1, "a")
+    acknowledged(window, 0, 0, 2)
+    assert window.first_record() == (0, 1, None)
+    taken(window, (0, 3), member="b")
+    assert window.first_record() == (1, 2, "b")

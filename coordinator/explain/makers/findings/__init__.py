@@ -6,7 +6,7 @@ from typing import Final
 from coordinator.explain.claims.findings import Found
 from coordinator.explain.facts import Facts
 from coordinator.explain.history import GroupHistory
-from coordinator.explain.makers.findings import assignment, clients, comings, delays, identities, rebalances
+from coordinator.explain.makers.findings import assignment, clients, comings, delays, identities, rebalances, share
 
 _LOOKS: Final[tuple[Callable[[Facts, int], Iterator[Found]], ...]] = (
     comings.comes_and_goes,
@@ -26,6 +26,10 @@ _LOOKS: Final[tuple[Callable[[Facts, int], Iterator[Found]], ...]] = (
     clients.cannot_join,
     clients.too_old,
     clients.held_by_cluster,
+    share.given_up,
+    share.lets_locks_end,
+    share.takes_all,
+    share.start_stands,
 )
 
 

@@ -9,7 +9,7 @@ from coordinator.audit.schema import MemberRef
 from coordinator.explain.claims.claim import derived
 from coordinator.explain.claims.findings import IdleMembers, Kind, NoCommits
 from coordinator.explain.facts import Facts
-from coordinator.explain.generation import Generation, Outcome
+from coordinator.explain.generation import SHARE, Generation, Outcome
 from coordinator.explain.history import GroupHistory
 from coordinator.explain.makers.causes import CONSUMERS
 
@@ -77,6 +77,8 @@ def no_commits(facts: Facts, now_ms: int) -> Iterator[NoCommits]:
     latest = history.latest
     if latest is None or latest.outcome is not Outcome.STABLE or not latest.partitions or latest.ended_ms is None:
         return
+    if history.group_type == SHARE:
+        return  # its members acknowledge records, and commit nothing
     since_ms = now_ms - latest.ended_ms
     if not history.exists or latest.commits or latest.lag_after == 0 or since_ms < COMMITS_AWAITED_MS:
         return
