@@ -154,7 +154,10 @@ def test_who_never_acknowledges(group):
         group.tell(stranger={"acquired": 5, "lock_ended": 5}, a={"acquired": 5, "accepted": 5})
     (found,) = group.found().values()
     assert found.kind is Kind.NEVER_ACKNOWLEDGES
-    assert found.headline == "stranger acquires records and acknowledges none: the locks of 10 records ended in 2 min"
+    assert (
+        found.headline
+        == "stranger acquires records, and no acknowledgement of it was stored: the locks of 10 records ended in 2 min"
+    )
 
 
 def test_it_is_not_told_of_who_may_have_acknowledged_in_an_interval_that_does_not_name_it(group):

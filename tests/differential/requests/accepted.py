@@ -17,6 +17,7 @@ OWN_DEFAULTS: Final = "A default that differs on purpose (docs/configuration.md)
 READ_ONLY: Final = "Kafka changes these configs while it runs; this server reads them when it starts."
 CLUSTER_DEFAULT: Final = "Kafka sets min.insync.replicas for all brokers when eligible.leader.replicas.version is 1."
 LONG_NAME: Final = "The name of a config that no Kafka has is bounded, as it is stored."
+STATES_MADE_AT_ONCE: Final = "Kafka has no share coordinator until it has made its topic; this server makes it at once."
 UNKNOWN_ENUM: Final = "Kafka fails with an exception, UNKNOWN_SERVER_ERROR; INVALID_REQUEST says what is wrong."
 
 NODE_CONFIGS: Final = (
@@ -57,6 +58,10 @@ def _is(kafka: Any, ours: Any) -> Callable[[Any, Any], bool]:
     return lambda kafkas_value, our_value: (kafkas_value, our_value) == (kafka, ours)
 
 
+def _has_no_coordinator(kafka: Any, ours: Any) -> bool:
+    return kafka in (15, -1, "", "given") and ours not in (15, -1)
+
+
 def _of_config(names: tuple[str, ...], reason: str) -> tuple[Accepted, ...]:
     return tuple(Accepted("DescribeConfigs", "*", f"results.configs[{name}].*", reason) for name in names)
 
@@ -76,6 +81,8 @@ ACCEPTED: Final = (
     Accepted("Fetch", "session_epoch=0", "session_id", NO_SESSIONS),
     Accepted("Fetch", "session_id=m*", "*", NO_SUCH_SESSION),
     Accepted("Fetch", "replica_id=*", "responses.partitions.*", NO_FOLLOWERS),
+    # ---- share groups
+    Accepted("FindCoordinator", "*", "coordinators.*", STATES_MADE_AT_ONCE, _has_no_coordinator),
     # ---- configs
     Accepted("AlterConfigs", "*.name=long", "responses.error_code", LONG_NAME, _is(0, 42)),
     Accepted("IncrementalAlterConfigs", "*.name=long", "responses.error_code", LONG_NAME, _is(0, 42)),
