@@ -25,8 +25,16 @@ JUNIT: Final = BUILT / "junit.xml"
 ON_KAFKA: Final = Path(__file__).parent / "on_kafka.json"
 """What came of the plays on Apache Kafka, written with the page, for runs without it."""
 
-CI_SCENARIOS: Final = ("first_join", "scale", "polite_leave", "killed", "commit_and_resume", "stream_reads_all")
-"""What the clients that are not Python's play with --ci; the last one is for a client that joins no groups."""
+CI_SCENARIOS: Final = (
+    "first_join",
+    "scale",
+    "polite_leave",
+    "killed",
+    "commit_and_resume",
+    "stream_reads_all",
+    "share_explicit",
+)
+"""What the clients that are not Python's play with --ci; one is for a client without groups, one for share groups."""
 OLD_PYTHON_SCENARIOS: Final = (
     *CI_SCENARIOS,
     "stopped_and_back",

@@ -20,7 +20,8 @@ BUILT: Final = ROOT / ".interop"
 STAMP: Final = ".built"
 CLASSIC: Final = "classic"
 CONSUMER: Final = "consumer"
-"""The group protocols (KIP-848)."""
+SHARE: Final = "share"
+"""The group protocols (KIP-848, KIP-932)."""
 BUILD_SECONDS: Final = 1_200
 JAVA_OPTIONS: Final = (
     "-XX:+UseSerialGC",
@@ -248,6 +249,9 @@ ALL: dict[str, Client] = {
         Client("kafrust", _RUST, ("kafrust",), slow_build=True),
         Client("kcat", _KCAT, ("kcat", "_python")),
         Client("spark", _SPARK, ("spark", "_python")),
+        Client("java-share", _JAVA, ("java-share",), "4.3.1", protocol=SHARE),
+        Client("confluent-kafka-share", _PYTHON, ("confluent-kafka-share", "_python"), protocol=SHARE),
+        Client("franz-go-share", _GO, ("franz-go-share", "_go"), protocol=SHARE),
     )
 }
 ALL |= {
@@ -255,6 +259,6 @@ ALL |= {
     for name in ("java", "confluent-kafka", "rdkafka", "franz-go")
 }
 """The clients that have the new group protocol (KIP-848) play with it, too."""
-PYTHON: Final = ("kafka-python", "aiokafka", "confluent-kafka", "confluent-kafka-consumer")
+PYTHON: Final = ("kafka-python", "aiokafka", "confluent-kafka", "confluent-kafka-consumer", "confluent-kafka-share")
 OLD_PYTHON: Final = ("kafka-python-2.0", "aiokafka-0.8", "confluent-kafka-2.0")
 """The oldest versions that are still in wide use."""

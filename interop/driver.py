@@ -30,7 +30,20 @@ ASSIGNORS: Final = frozenset({"range", "roundrobin", "sticky", "cooperative-stic
 BASIC: Final = frozenset({"group", "commit", "commit-answer"})
 """What a driver can that does not say that it lacks it."""
 
-EVENTS: Final = frozenset({"ready", "assigned", "revoked", "lost", "records", "committed", "left", "failed"})
+EVENTS: Final = frozenset(
+    {
+        "ready",
+        "assigned",
+        "revoked",
+        "lost",
+        "records",
+        "committed",
+        "left",
+        "failed",
+        "delivered",
+        "acknowledged",
+    }
+)
 
 Event = dict[str, Any]
 Partition = tuple[str, int]

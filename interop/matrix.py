@@ -17,7 +17,7 @@ from typing import Final
 
 import msgspec
 
-from interop.builds import ALL, CLASSIC, ROOT
+from interop.builds import ALL, CLASSIC, ROOT, SHARE
 from interop.driver import ASSIGNORS, DriverFailed, DriverMissing
 from interop.play import Play, Result
 from interop.scenarios import REFUSALS, SCENARIOS
@@ -28,6 +28,8 @@ from interop.targets import FRONT, KAFKA, NAMES, OURS, target
 ENDING_SECONDS: Final = 10
 CONSUMER_PROTOCOL: Final = "consumer-protocol"
 """The ability to have the group protocol of KIP-848."""
+SHARE_PROTOCOL: Final = "share-protocol"
+"""The ability to join share groups (KIP-932)."""
 PLAYERS: Final = 4
 """Plays at a time: they mostly wait."""
 
@@ -75,7 +77,8 @@ class Matrix:
     def can_play(self, scenario: Scenario, client: str) -> bool:
         if scenario.clients and client not in scenario.clients:
             return False
-        if scenario.protocol and scenario.protocol != ALL[client].protocol:
+        protocol = ALL[client].protocol
+        if (scenario.protocol or protocol) != protocol or (protocol == SHARE) != (scenario.protocol == SHARE):
             return False
         has_partners = not scenario.others or bool(self.partners(scenario, client))
         return has_partners and self.clients[client].can >= scenario.abilities
@@ -92,7 +95,7 @@ def abilities(can: frozenset[str], protocol: str) -> frozenset[str]:
     """
     if protocol == CLASSIC:
         return can
-    if CONSUMER_PROTOCOL not in can:
+    if (SHARE_PROTOCOL if protocol == SHARE else CONSUMER_PROTOCOL) not in can:
         raise DriverMissing(f"this version does not have the group protocol {protocol}")
     return can - ASSIGNORS
 
@@ -102,7 +105,7 @@ def plays_of(matrix: Matrix, target_name: str, wanted: Sequence[tuple[str, str]]
     pairs = [pair for pair in wanted if pair[0] in matrix.clients and matrix.can_play(SCENARIOS[pair[1]], pair[0])]
     pairs = [pair for pair in pairs if target_name == OURS or not SCENARIOS[pair[1]].faults]
     if target_name == FRONT:
-        pairs = [pair for pair in pairs if not SCENARIOS[pair[1]].security]
+        pairs = [pair for pair in pairs if not SCENARIOS[pair[1]].security and SCENARIOS[pair[1]].protocol != SHARE]
     pairs.sort(key=lambda pair: (SCENARIOS[pair[1]].is_heavy, list(SCENARIOS).index(pair[1])))
     return [
         Play(

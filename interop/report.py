@@ -19,6 +19,8 @@ What stock clients do in groups of this server, and what the same clients do on 
 plays [the scenarios](../interop/scenarios) and makes this page. A scenario passes if, by the clients' own reports, no
 partition has two owners at a time, no record is lost, and there are no more rebalances than needed; on this server the
 audit topic has to name the causes, too. A member that is refused has to be told on this server what Kafka tells it.
+In share groups (KIP-932) it passes if each record is delivered to whom it has to be, as often as it has to be, and all
+are done in the end.
 
 ✓: passes on both. A number: it fails, as the note below says, on both servers, which makes it the client's own, or on
 one. –: the client cannot do it, or does not have this assignor. *: needs a server with faults

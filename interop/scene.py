@@ -28,7 +28,7 @@ from coordinator.core.causes import Cause
 from coordinator.explain.generation import Generation, Outcome
 from coordinator.explain.history import GroupHistory
 from coordinator.explain.story import story_of
-from interop.builds import CLASSIC, CONSUMER
+from interop.builds import CLASSIC, CONSUMER, SHARE
 from interop.driver import Driver, Member, Partition
 from interop.security import Secured
 from tests.waiting import wait_for
@@ -142,6 +142,8 @@ class Scene:
         group = settings.pop("group", self.group)
         if settings.setdefault("protocol", self.protocol) == CONSUMER:
             self._set_session(group, settings["session_timeout_ms"], settings["heartbeat_interval_ms"])
+        elif settings["protocol"] == SHARE:
+            self.set_group_configs({"share.heartbeat.interval.ms": 500, "share.auto.offset.reset": "earliest"}, group)
         bootstrap = self.server.bootstrap
         if self.secured is not None:
             bootstrap, settings["security"] = self.secured.bootstrap, self.secured.security
@@ -155,8 +157,12 @@ class Scene:
             "consumer.session.timeout.ms": session_timeout_ms,
             "consumer.heartbeat.interval.ms": heartbeat_interval_ms,
         }
+        self.set_group_configs(values, group)
+
+    def set_group_configs(self, values: Mapping[str, object], group: str = "") -> None:
         configs = [AlterableConfig(name=name, value=str(value)) for name, value in values.items()]
-        resource = AlterConfigsResource(resource_type=GROUP_RESOURCE, resource_name=group, configs=configs)
+        name = group or self.group
+        resource = AlterConfigsResource(resource_type=GROUP_RESOURCE, resource_name=name, configs=configs)
         with WireConnection(self.server.bootstrap, "interop") as connection:
             (changed,) = connection.send_latest(IncrementalAlterConfigsRequest(resources=[resource])).responses
         assert changed.error_code == 0, changed

@@ -33,8 +33,16 @@ STOP_SECONDS: Final = 10
 SETTINGS: Final = QUICK_GROUPS | {
     "group.consumer.min.session.timeout.ms": "500",
     "group.consumer.min.heartbeat.interval.ms": "100",
+    "group.share.min.heartbeat.interval.ms": "100",
+    "group.share.min.record.lock.duration.ms": "1000",
 }
-KAFKA_SETTINGS: Final = SETTINGS | {"offsets.topic.num.partitions": "4", "log.cleaner.enable": "false"}
+KAFKA_SETTINGS: Final = SETTINGS | {
+    "offsets.topic.num.partitions": "4",
+    "log.cleaner.enable": "false",
+    "share.coordinator.state.topic.num.partitions": "4",
+    "share.coordinator.state.topic.replication.factor": "1",
+    "share.coordinator.state.topic.min.isr": "1",
+}
 
 
 class Target(Server, AbstractContextManager["Target"], Protocol):

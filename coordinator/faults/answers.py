@@ -1,11 +1,13 @@
 """Stands between a handler and the connection that its answer goes to."""
 
 from collections.abc import Callable
+from types import GeneratorType
 from typing import Any
 
 from _wire.errors import ErrorCode
 from coordinator.front.dispatch import DEFERRED, NO_RESPONSE, refused
 from coordinator.front.request_context import RequestContext
+from coordinator.runtime.slices import Steps
 
 Send = Callable[[Any], None]
 """(response): sends it to where it was to go."""
@@ -14,10 +16,11 @@ Send = Callable[[Any], None]
 class CaughtAnswer:
     """In the place of the connection of a request: `deal_with(response, send)` decides what becomes of the answer."""
 
+    __slots__ = ("_beneath", "_context", "_deal_with")
+
     def __init__(self, context: RequestContext, deal_with: Callable[[Any, Send], None]) -> None:
-        self._beneath = context.connection
-        self._context = context
-        self._deal_with = deal_with
+        for name, value in (("_beneath", context.connection), ("_context", context), ("_deal_with", deal_with)):
+            object.__setattr__(self, name, value)
 
     def send_response(self, response: Any) -> None:
         self._deal_with(response, self._beneath.send_response)
@@ -32,25 +35,12 @@ class CaughtAnswer:
         """The connection itself."""
         return raw_connection(self._beneath)
 
-    @property
-    def on_close(self) -> Callable[[], object] | None:
-        found: Callable[[], object] | None = self._beneath.on_close
-        return found
-
-    @on_close.setter
-    def on_close(self, called: Callable[[], object] | None) -> None:
-        self._beneath.on_close = called
-
-    @property
-    def software(self) -> tuple[str, str]:
-        return self._beneath.software
-
-    @software.setter
-    def software(self, said: tuple[str, str]) -> None:
-        self._beneath.software = said
-
     def __getattr__(self, name: str) -> Any:
         return getattr(self._beneath, name)
+
+    def __setattr__(self, name: str, value: object) -> None:
+        """What a handler notes of its connection outlives the request."""
+        setattr(self._beneath, name, value)
 
 
 def raw_connection(connection: Any) -> Any:
@@ -63,7 +53,16 @@ def catch_answer(context: RequestContext, deal_with: Callable[[Any, Send], None]
     caught = CaughtAnswer(context, deal_with)
     context.connection = caught  # type: ignore[assignment]
     response = proceed()
+    return _caught_in_steps(caught, response) if type(response) is GeneratorType else _caught(caught, response)
+
+
+def _caught(caught: CaughtAnswer, response: Any) -> Any:
     if response is NO_RESPONSE or response is DEFERRED:
         return response
     caught.send_response(response)
     return DEFERRED
+
+
+def _caught_in_steps(caught: CaughtAnswer, steps: Steps[Any]) -> Steps[Any]:
+    """Some wait for others on their way, as a ShareFetch for the share coordinator."""
+    return _caught(caught, (yield from steps))

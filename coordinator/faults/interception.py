@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from functools import partial
-from types import GeneratorType
 from typing import Any, Protocol
 
 from _wire.apis import APIS
@@ -10,7 +9,6 @@ from coordinator.faults.specs import FaultError, nearest
 from coordinator.front.dispatch import Handler, Route
 from coordinator.front.request_chain import RequestChain
 from coordinator.front.request_context import RequestContext
-from coordinator.runtime.slices import at_once
 
 
 class Interceptor(Protocol):
@@ -57,13 +55,7 @@ class Interception:
         interceptors = self._interceptors.get(route.api.key)
         if not interceptors:
             return proceed
-        return partial(_through, tuple(interceptors), 0, partial(_at_once, proceed))
-
-
-def _at_once(handler: Handler, request: Any, context: RequestContext) -> Any:
-    """Handle a request without a break, so that a fault comes before or after all of it."""
-    response = handler(request, context)
-    return at_once(response) if isinstance(response, GeneratorType) else response
+        return partial(_through, tuple(interceptors), 0, proceed)
 
 
 def _through(

@@ -78,6 +78,12 @@ class AsyncCoordinator:
         """As `Group.assert_rebalances`."""
         await self.group(group_id).assert_rebalances(at_most, **expected)
 
+    async def assert_delivered(
+        self, group_id: str, at_most: int | None = None, **expected: Unpack[requests.ExpectedDeliveries]
+    ) -> None:
+        """As `Group.assert_delivered`."""
+        await self.group(group_id).assert_delivered(at_most, **expected)
+
     async def advance(self, seconds: float, silent: Collection[str] = ()) -> None:
         """As `Coordinator.advance`."""
         names = requests.require_silent_names(silent)
@@ -119,9 +125,19 @@ class AsyncGroup:
         """As `Group.why`."""
         return await asyncio.wrap_future(self._node.ask(requests.story(self.id, generation)))
 
+    async def configure(self, configs: Mapping[str, Any]) -> None:
+        """As `Group.configure`."""
+        await asyncio.wrap_future(self._node.ask(requests.configure(self.id, configs)))
+
     async def assert_rebalances(self, at_most: int | None = None, **expected: Unpack[requests.Expected]) -> None:
         """As `Group.assert_rebalances`."""
         await asyncio.wrap_future(self._node.ask(requests.rebalances(self.id, at_most, **expected)))
+
+    async def assert_delivered(
+        self, at_most: int | None = None, **expected: Unpack[requests.ExpectedDeliveries]
+    ) -> None:
+        """As `Group.assert_delivered`."""
+        await asyncio.wrap_future(self._node.ask(requests.deliveries(self.id, at_most, **expected)))
 
 
 class AsyncFault:

@@ -1,14 +1,16 @@
 """What a test asks of its node. All of it runs in the loop of the node."""
 
 from collections import defaultdict
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from itertools import count
 from typing import TYPE_CHECKING, Final
 
 from _wire.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from _wire.records import build_batch
 from coordinator.audit.schema import AuditEvent
+from coordinator.broker.configs.group_configs import group_config_change
 from coordinator.broker.topics import TopicError
+from coordinator.config.settings import Config
 from coordinator.core.groups.membership import MemberView
 from coordinator.explain.words import counted, plain, were
 from coordinator.faults.faults import Faults
@@ -16,6 +18,7 @@ from coordinator.faults.request_faults import Surroundings
 from coordinator.node.node import Node
 from coordinator.runtime.slices import at_once
 from coordinator.testing.audit_log import AuditLog
+from coordinator.testing.deliveries import Delivered, Deliveries
 from coordinator.testing.errors import TestingError, require_seconds, require_whole
 from coordinator.testing.partitioner import partition_of_key
 from coordinator.testing.presence import Presence
@@ -38,9 +41,17 @@ Records = Sequence[tuple[bytes | None, bytes | None]]
 class Control:
     """Of one started node. Ends with it."""
 
-    def __init__(self, node: Node, clock: AdvanceableClock, faults_before: Faults | None = None) -> None:
-        """`faults_before` are those of the same node before a restart."""
+    def __init__(
+        self,
+        node: Node,
+        config: Config,
+        clock: AdvanceableClock,
+        faults_before: Faults | None = None,
+        deliveries: Deliveries | None = None,
+    ) -> None:
+        """`faults_before` and `deliveries` are those of the same node before a restart."""
         self._node = node
+        self._config = config
         self._clock = clock
         assert node.data_plane is not None
         self._groups = node.groups
@@ -58,8 +69,10 @@ class Control:
             runner=node.front.path.runner,
             connections=node.front.dispatcher.connections,
         )
+        self._deliveries = deliveries or Deliveries()
         self.faults = Faults(around, node.front.path.chain, faults_before)
         node.front.path.chain.add(self._presence.step)
+        node.front.path.chain.add(self._deliveries.step)
         node.loop.scheduler.on_iteration_end(self._waiters.check)
 
     @property
@@ -139,6 +152,25 @@ class Control:
 
     def history(self, group_id: str) -> "GroupHistory":
         return self._audit.history(group_id, self._groups.coordinator.partition_of(group_id))
+
+    def configure_group(self, group_id: str, configs: Mapping[str, str]) -> None:
+        """Set configs of a group, which need not exist.
+
+        Raises:
+            TestingError: one is unknown, or its value is not allowed.
+        """
+        metadata = self._storage.metadata
+        try:
+            changed = group_config_change(
+                metadata.latest_image.group_configs, group_id, lambda current: {**current, **configs}, self._config
+            )
+        except TopicError as problem:
+            raise TestingError(f"cannot configure group {plain(group_id)}: {problem}") from None
+        metadata.change_group_configs({group_id: changed}, self._now_ms())
+
+    def deliveries(self, group_id: str) -> list[Delivered]:
+        """The records that a share group has delivered so far, by topic, partition and offset."""
+        return self._deliveries.of(group_id, self._groups.environment.topics.topic_name)
 
     async def wait_for_group(
         self,

@@ -102,6 +102,12 @@ class Coordinator:
         """As `Group.assert_rebalances`."""
         self.group(group_id).assert_rebalances(at_most, **expected)
 
+    def assert_delivered(
+        self, group_id: str, at_most: int | None = None, **expected: Unpack[requests.ExpectedDeliveries]
+    ) -> None:
+        """As `Group.assert_delivered`."""
+        self.group(group_id).assert_delivered(at_most, **expected)
+
     def advance(self, seconds: float, silent: Collection[str] = ()) -> None:
         """Let the server's clock jump: what is due until then happens at once, in order, each at its own time.
 
@@ -139,12 +145,12 @@ class Group:
 
     @property
     def kind(self) -> str:
-        """`classic`, or `consumer` (KIP-848); empty: there is no such group."""
+        """`classic`, `consumer` (KIP-848) or `share` (KIP-932); empty: there is no such group."""
         return self.describe().kind
 
     @property
     def generation(self) -> int:
-        """The generation; of a consumer group the group epoch."""
+        """The generation; of a consumer group or a share group the group epoch."""
         return self.describe().generation_id
 
     @property
@@ -183,6 +189,14 @@ class Group:
             requests.wait_for_group(self.id, state, members, generation, partitions, timeout)
         ).result()
 
+    def configure(self, configs: Mapping[str, Any]) -> None:
+        """Set configs of the group by Kafka's names, such as `share.auto.offset.reset`; it need not exist yet.
+
+        Raises:
+            TestingError: a config is unknown, or its value is not allowed.
+        """
+        self._node.ask(requests.configure(self.id, configs)).result()
+
     def events(self) -> list[AuditEvent]:
         """The audit events, in order (coordinator.audit.schema)."""
         return self._node.ask(requests.events(self.id)).result()
@@ -212,6 +226,19 @@ class Group:
             TestingError: there is no such cause.
         """
         self._node.ask(requests.rebalances(self.id, at_most, at_least, causes, after_generation)).result()
+
+    def assert_delivered(
+        self, at_most: int | None = None, *, at_least: int | None = None, records: int | None = None
+    ) -> None:
+        """Check how often a share group has delivered its records, by the server's own delivery count.
+
+        None more often than `at_most`; each that was delivered at all at least `at_least` times; `records` different
+        ones in all.
+
+        Raises:
+            AssertionError: otherwise; the message names records, how often and to which clients they went.
+        """
+        self._node.ask(requests.deliveries(self.id, at_most, at_least, records)).result()
 
 
 class Fault:

@@ -20,6 +20,12 @@ QUICK: Final = {
     "group.consumer.heartbeat.interval.ms": "100",
     "group.consumer.min.heartbeat.interval.ms": "1",
     "group.consumer.min.session.timeout.ms": "1",
+    "group.share.assignment.interval.ms": "0",
+    "group.share.heartbeat.interval.ms": "100",
+    "group.share.min.heartbeat.interval.ms": "1",
+    "group.share.min.record.lock.duration.ms": "1000",
+    "group.share.min.session.timeout.ms": "1",
+    "share.coordinator.state.topic.num.partitions": "4",
 }
 """Groups form at once, sessions may be short, a start makes few logs, a jump of the clock closes no connection, and on
 its way it does not look for logs to compact every 15 s. An event can be read before its request is answered."""

@@ -61,6 +61,18 @@ class ExpectedRebalances(_Strict):
     after_generation: int = 0
 
 
+class GroupConfigs(_Strict):
+    group: str
+    configs: dict[str, str]
+
+
+class ExpectedDeliveries(_Strict):
+    group: str
+    at_most: int | None = None
+    at_least: int | None = None
+    records: int | None = None
+
+
 class Release(_Strict):
     count: int | None = None
 
@@ -80,9 +92,11 @@ class TestingRoutes:
             _route("/testing/records", self.produce, "POST"),
             _route("/testing/groups", self.groups, "GET"),
             _route("/testing/group", self.group, "GET"),
+            _route("/testing/group", self.configure_group, "POST"),
             _route("/testing/events", self.events, "GET"),
             _route("/testing/why", self.why, "GET"),
             _route("/testing/assert-rebalances", self.assert_rebalances, "POST"),
+            _route("/testing/assert-delivered", self.assert_delivered, "POST"),
             _route("/testing/advance", self.advance, "POST"),
             _route("/testing/restart", self.restart, "POST"),
             _route("/testing/faults", self.add_fault, "POST"),
@@ -119,6 +133,11 @@ class TestingRoutes:
             await self._control.wait_for_group(asked.required("id"), asked.text("state"), *wait, asked.timeout())
         )
 
+    async def configure_group(self, request: Request) -> Response:
+        requested = await _body(request, GroupConfigs)
+        requests.configure(requested.group, requested.configs)(self._control)
+        return _json({})
+
     async def events(self, request: Request) -> Response:
         return _json(self._control.events(_Query(request).required("group")))
 
@@ -130,6 +149,12 @@ class TestingRoutes:
         requested = await _body(request, ExpectedRebalances)
         expected = requested.at_most, requested.at_least, requested.causes, requested.after_generation
         requests.rebalances(requested.group, *expected)(self._control)
+        return _json({})
+
+    async def assert_delivered(self, request: Request) -> Response:
+        requested = await _body(request, ExpectedDeliveries)
+        expected = requested.at_most, requested.at_least, requested.records
+        requests.deliveries(requested.group, *expected)(self._control)
         return _json({})
 
     async def advance(self, request: Request) -> Response:

@@ -70,6 +70,12 @@ class IsolatedCoordinator:
         """As `Group.assert_rebalances`."""
         self.group(group).assert_rebalances(at_most, **expected)
 
+    def assert_delivered(
+        self, group: str, at_most: int | None = None, **expected: Unpack[requests.ExpectedDeliveries]
+    ) -> None:
+        """As `Group.assert_delivered`."""
+        self.group(group).assert_delivered(at_most, **expected)
+
     def advance(self, seconds: float, silent: Collection[str] = ()) -> None:
         """As `Coordinator.advance`."""
         self._server.advance(seconds, silent)

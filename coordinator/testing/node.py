@@ -11,6 +11,7 @@ from coordinator.node.disk_host import host_in_memory
 from coordinator.node.node import Node
 from coordinator.testing.control import Control
 from coordinator.testing.defaults import config_of
+from coordinator.testing.deliveries import Deliveries
 from coordinator.testing.errors import TestingError
 from coordinator.timers.clock import AdvanceableClock
 from coordinator.timers.system_clock import SystemClock
@@ -51,6 +52,7 @@ class RestartableNode:
         self._node: Node | None = None
         self._control: Control | None = None
         self._faults: Faults | None = None
+        self._deliveries = Deliveries()
         self.bootstrap = ""
         self.admin: str | None = None
 
@@ -62,7 +64,7 @@ class RestartableNode:
         """
         node = Node(self._config, host=self._host, admin_routes=lambda node: self._admin_routes(self))
         await node.start()
-        self._node, self._control = node, Control(node, self._clock, self._faults)
+        self._node, self._control = node, Control(node, self._config, self._clock, self._faults, self._deliveries)
         self._faults = self._control.faults
         self.bootstrap, self.admin = node.bootstrap, node.admin
         self._port = int(self.bootstrap.rpartition(":")[2])

@@ -8,7 +8,14 @@ from coordinator.faults.answers import raw_connection
 from coordinator.front.dispatch import Handler, Route
 from coordinator.front.request_context import RequestContext
 
-SPEAKING: Final = ("JoinGroup", "SyncGroup", "Heartbeat", "OffsetCommit", "ConsumerGroupHeartbeat")
+SPEAKING: Final = (
+    "JoinGroup",
+    "SyncGroup",
+    "Heartbeat",
+    "OffsetCommit",
+    "ConsumerGroupHeartbeat",
+    "ShareGroupHeartbeat",
+)
 """APIs whose requests name the member that sends them."""
 FORGET_FROM: Final = 1_000
 """How many members are remembered before those are forgotten whose connection is closed."""

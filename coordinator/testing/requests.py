@@ -1,12 +1,14 @@
 """What can be asked of a coordinator in a test, the same for blocking and for async code: questions to its control."""
 
-from collections.abc import Awaitable, Callable, Collection, Iterable
-from typing import TypedDict
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
+from typing import Any, TypedDict
 
 from coordinator.audit.schema import AuditEvent
 from coordinator.explain.words import counted, were
 from coordinator.faults.faults import FaultReport
 from coordinator.testing.control import Control
+from coordinator.testing.defaults import text_of
+from coordinator.testing.deliveries import check_deliveries
 from coordinator.testing.errors import TestingError, require_whole
 from coordinator.testing.records import Content, keyed
 from coordinator.testing.snapshots import GroupSnapshot
@@ -18,6 +20,13 @@ class Expected(TypedDict, total=False):
     at_least: int | None
     causes: Collection[str] | None
     after_generation: int
+
+
+class ExpectedDeliveries(TypedDict, total=False):
+    """The keywords of `Group.assert_delivered`, which describes them."""
+
+    at_least: int | None
+    records: int | None
 
 
 def produce(
@@ -61,6 +70,22 @@ def rebalances(
         check_rebalances(control.history(group_id), at_most, at_least, causes, after_generation)
 
     return check
+
+
+def configure(group_id: str, configs: Mapping[str, Any]) -> Callable[[Control], None]:
+    texts = {name: text_of(value) for name, value in configs.items()}
+    return lambda control: control.configure_group(group_id, texts)
+
+
+def deliveries(
+    group_id: str, at_most: int | None = None, at_least: int | None = None, records: int | None = None
+) -> Callable[[Control], None]:
+    """Raises TestingError: nothing is expected, so that the check could not fail, or a number cannot be."""
+    if at_most is None and at_least is None and records is None:
+        raise TestingError("nothing is expected: give at_most, at_least or records")
+    for name, number in (("at_most", at_most), ("at_least", at_least), ("records", records)):
+        require_whole(name, number)
+    return lambda control: check_deliveries(group_id, control.deliveries(group_id), at_most, at_least, records)
 
 
 def group(group_id: str) -> Callable[[Control], GroupSnapshot]:

@@ -9,6 +9,7 @@ from interop.scenarios import (
     offsets,
     restarts,
     secured,
+    share,
     static,
     streaming,
     timeouts,
@@ -31,6 +32,7 @@ MODULES: Final = (
     migration,
     streaming,
     secured,
+    share,
 )
 REFUSALS: Final = tuple(scenario.name for scenario in secured.REFUSALS)
 """Those in which a member is refused, and told why."""

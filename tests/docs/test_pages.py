@@ -48,8 +48,8 @@ def navigation() -> str:
 def test_the_readme_counts_the_clients_of_the_matrix():
     page = (DOCS / "interop.md").read_text(encoding="utf-8")
     versions = dict(re.findall(r"^\| ([\w.-]+) \| (\d[\w.]*)(?: \(.*\))? \|$", page, re.MULTILINE))
-    # `java-3.7` is an older version, `java-consumer` the same one with the other group protocol.
-    tried = {(re.sub(r"-(consumer|\d.*)$", "", name), version) for name, version in versions.items()}
+    # `java-3.7` is an older version, `java-consumer` and `java-share` the same one with another group protocol.
+    tried = {(re.sub(r"-(consumer|share|\d.*)$", "", name), version) for name, version in versions.items()}
     libraries = {name for name, _ in tried}
     for name in ("README.md", "docs/from-kafka.md"):
         text = " ".join((ROOT / name).read_text(encoding="utf-8").split())

@@ -16,13 +16,13 @@ from _wire.messages.heartbeat import HeartbeatRequest
 from coordinator.client.wire import WireConnection
 from interop import builds, targets
 from interop.__main__ import quick
-from interop.builds import ALL, PYTHON, Client, Toolchain
+from interop.builds import ALL, PYTHON, SHARE, Client, Toolchain
 from interop.driver import BASIC, CLIENTS, DriverMissing
-from interop.matrix import Matrix, OnKafka, Ready, load, on_kafka, play_in_process, plays_of, stored
+from interop.matrix import Matrix, OnKafka, Ready, abilities, load, on_kafka, play_in_process, plays_of, stored
 from interop.play import Play, Result
 from interop.report import junit, page, problems
 from interop.scenarios import SCENARIOS
-from interop.targets import KAFKA, OURS
+from interop.targets import FRONT, KAFKA, OURS
 
 ABLE = BASIC | {"range", "roundrobin", "static"}
 PLAY = Play(scenario="first_join", client="aiokafka", target=OURS, number=0, folder="")
@@ -70,6 +70,23 @@ def test_a_client_plays_the_securities_that_it_has():
         ("spark", "stream_over_ssl"),
         ("spark", "stream_over_plain"),
     }
+
+
+def test_share_groups_are_played_by_their_clients_alone():
+    made = matrix()
+    made.clients["confluent-kafka-share"] = Ready("confluent-kafka-share", "2.16.1", frozenset({"group"}))
+    wanted = [(client, name) for name in SCENARIOS for client in ("java", "confluent-kafka-share")]
+    played = {(play.client, play.scenario) for play in plays_of(made, OURS, wanted, Path("/nowhere"))}
+    of_share = {name for client, name in played if client == "confluent-kafka-share"}
+    assert of_share == {name for name, each in SCENARIOS.items() if each.protocol == SHARE} - {"share_renew"} != set()
+    assert not {name for client, name in played if client == "java"} & of_share
+    assert plays_of(made, FRONT, [pair for pair in wanted if pair[1] in of_share], Path("/nowhere")) == []
+
+
+def test_a_driver_without_share_groups_does_not_play_them():
+    assert abilities(BASIC | {"share-protocol"}, SHARE) >= BASIC
+    with pytest.raises(DriverMissing, match="does not have the group protocol share"):
+        abilities(BASIC | {"consumer-protocol"}, SHARE)
 
 
 def test_a_client_that_does_not_commit_plays_no_commits():

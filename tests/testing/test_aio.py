@@ -20,6 +20,10 @@ def test_a_test_in_asyncio_asks_the_same():
             group = server.group("g")
             assert (await group.describe()).members[0].member_id == member_id
             await group.assert_rebalances(at_most=1, causes={"new_member"})
+            await group.configure({"share.delivery.count.limit": 3})
+            await server.assert_delivered("g", records=0)
+            with pytest.raises(AssertionError, match="delivered no record"):
+                await group.assert_delivered(at_least=1)
             assert isinstance((await server.events("g"))[0], schema.GroupCreated)
             assert "c (127.0.0.1) joined" in await server.why("g")
             await server.restart()

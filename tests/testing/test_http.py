@@ -46,6 +46,14 @@ def test_a_group_is_described_waited_for_and_explained(kit):
         kit.post("/testing/assert-rebalances", group="described", at_most=1, causes=["new_member"])
         failed = kit.ask("POST", "/testing/assert-rebalances", {"group": "described", "at_most": 0})
         assert failed.status == 409 and "rebalanced 1 time, and at most 0 was expected" in failed.body["error"]
+        failed = kit.ask("POST", "/testing/assert-delivered", {"group": "described", "at_least": 1})
+        assert failed.status == 409 and "described delivered no record" in failed.body["error"]
+        kit.post("/testing/assert-delivered", group="described", records=0)
+        kit.post("/testing/group", group="described", configs={"share.delivery.count.limit": "3"})
+        failed = kit.ask(
+            "POST", "/testing/group", {"group": "described", "configs": {"share.delivery.count.limit": "0"}}
+        )
+        assert failed.status == 400 and "share.delivery.count.limit" in failed.body["error"]
         late = kit.ask("GET", "/testing/group?id=described&members=2&timeout=0.01")
         assert late.status == 408 and late.body["error"].startswith("waited 0.01 s for group described to have 2 memb")
 

@@ -17,6 +17,12 @@ def test_two_tests_of_one_name_share_nothing(server: Coordinator) -> None:
         one.topic("orders")
 
 
+def test_deliveries_of_a_group_are_asked_for_by_its_short_name(server: Coordinator) -> None:
+    IsolatedCoordinator(server, "t.py::test_one").assert_delivered("g", records=0)
+    with pytest.raises(AssertionError, match=r"group \S*one\S*g delivered no record"):
+        IsolatedCoordinator(server, "t.py::test_one").assert_delivered("g", at_least=1)
+
+
 def test_a_whole_name_stays_as_it_is(server: Coordinator) -> None:
     mine = IsolatedCoordinator(server, "test_it")
     assert mine.group(mine.group("g").id).id == mine.whole_name("g") == f"{mine.prefix}g"

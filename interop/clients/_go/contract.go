@@ -32,6 +32,30 @@ type Command struct {
 	MaxPollIntervalMs   int      `json:"max_poll_interval_ms"`
 	MetadataMaxAgeMs    int      `json:"metadata_max_age_ms"`
 	Security            Security `json:"security"`
+	// Of share groups.
+	Acknowledgement string  `json:"acknowledgement"`
+	MaxRecords      int     `json:"max_records"`
+	Type            string  `json:"type"`
+	How             string  `json:"how"`
+	Records         []Place `json:"records"`
+}
+
+// Place is where a record is; in JSON a list of topic, partition and offset.
+type Place struct {
+	Topic     string
+	Partition int32
+	Offset    int64
+}
+
+// UnmarshalJSON reads the list.
+func (p *Place) UnmarshalJSON(text []byte) error {
+	return json.Unmarshal(text, &[]any{&p.Topic, &p.Partition, &p.Offset})
+}
+
+// Delivery is a record of a share group, and how often it was delivered.
+type Delivery struct {
+	Place
+	Count int32
 }
 
 // Security says how to connect, and as whom. Without a protocol: plain text, and as nobody.
@@ -84,6 +108,11 @@ type Consumer interface {
 	Commit() (Positions, error)
 	Pause(paused bool)
 	Close() error
+}
+
+// Acknowledger is a member of a share group.
+type Acknowledger interface {
+	Acknowledge(command Command) error
 }
 
 // Open makes a consumer and subscribes.
@@ -145,6 +174,20 @@ func (r *Report) Records(topic string, partition int32, first, next int64, count
 	positions.Set(topic, partition, next)
 	from.Set(topic, partition, first)
 	emit("records", map[string]any{"member": r.member, "positions": positions, "from": from, "count": count})
+}
+
+// Delivered tells of records of a share group.
+func (r *Report) Delivered(records []Delivery) {
+	listed := [][]any{}
+	for _, each := range records {
+		listed = append(listed, []any{each.Topic, each.Partition, each.Offset, each.Count})
+	}
+	emit("delivered", map[string]any{"member": r.member, "records": listed})
+}
+
+// Acknowledged tells what came of acknowledgements: topic → partition → the error, or "".
+func (r *Report) Acknowledged(how string, results map[string]map[int32]string) {
+	emit("acknowledged", map[string]any{"member": r.member, "how": how, "results": results})
 }
 
 // Read is how far the owned partitions were read; those of which nothing was read are not in it.
@@ -228,6 +271,13 @@ func handle(consumer Consumer, report *Report, command Command) {
 		var positions Positions
 		if positions, err = consumer.Commit(); err == nil {
 			emit("committed", map[string]any{"member": report.member, "positions": positions})
+		}
+	case "acknowledge":
+		acknowledger, found := consumer.(Acknowledger)
+		if !found {
+			err = fmt.Errorf("no member of a share group")
+		} else {
+			err = acknowledger.Acknowledge(command)
 		}
 	case "leave":
 		if err = consumer.Close(); err == nil {

@@ -92,6 +92,10 @@ class Member(threading.Thread):
         """Commit the positions; return ((topic, index), offset) pairs."""
         raise NotImplementedError
 
+    def acknowledge(self, command):
+        """Acknowledge records of a share group, as the command says."""
+        raise NotImplementedError
+
     def close(self, reason):
         raise NotImplementedError
 
@@ -142,6 +146,8 @@ class Member(threading.Thread):
                 self._attempt("subscribe", lambda command=command: self.subscribe(command["topics"]))
             elif do == "commit":
                 self._attempt("commit", self._commit)
+            elif do == "acknowledge":
+                self._attempt("acknowledge", lambda command=command: self.acknowledge(command))
             elif do == "leave":
                 self.is_over = True
                 if self._attempt("leave", lambda command=command: self.close(command.get("reason"))):
