@@ -44,7 +44,7 @@ KAFKA_SETTINGS: Final = {
     "share.coordinator.append.linger.ms": "0",
 }
 HISTORIES_PER_SERVER: Final = 60
-AT_ONE_TIME: Final = 4
+AT_ONE_TIME: Final = 6
 SHRINK_SECONDS: Final = 60
 SHRUNK_AT_MOST: Final = 3
 NO_KAFKA: Final = 2

@@ -58,6 +58,7 @@ class Generator:
         """Their states have changed below who has them in memory."""
         self._in_transaction = False
         self._keeper_epoch = 0
+        self._keeps: Place | None = None
         self._locks_end = seed % 5 == 0
         self._since_locked = 0
         self._left = STEPS
@@ -77,7 +78,9 @@ class Generator:
         return steps
 
     def _load(self, place: Place) -> Step:
-        step = self._fetch_step(KEEPER, self._keeper_epoch, {place_text(place): []}, max_records=1, mode=1)
+        others = [] if self._keeps in (None, place) else [place_text(self._keeps)]
+        self._keeps = place
+        step = self._fetch_step(KEEPER, self._keeper_epoch, {place_text(place): []}, others, max_records=1, mode=1)
         step.arguments["max_wait_ms"] = LOAD_MS
         self._keeper_epoch = 1 if step.arguments["epoch"] == 0 else step.arguments["epoch"] + 1
         return step
@@ -222,8 +225,9 @@ class Generator:
     def _without(self, name: str, member: Member, missing: list[Place]) -> Step:
         """Load what is not, or leave it out if that is not possible."""
         if self._rng.random() < 0.8:
+            first = self._load(missing[0])
             self._next.append(self._load(missing[0]))
-            return self._load(missing[0])
+            return first
         return Step("disconnect", {"member": name})
 
     def _to_add(self, member: Member) -> list[Place]:

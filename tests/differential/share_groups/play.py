@@ -73,7 +73,7 @@ class SharePlayer:
         found = differing("answer", *answers) + differing("state", *states)
         if found:
             slow = self._too_slow(step)
-            history.ended = slow or defect_of(step, answers[0], history.steps)
+            history.ended = slow or defect_of(step, answers[0], history.steps, found)
             history.difference = "" if history.ended else f"step {len(history.steps)}: {'; '.join(found)}"
             return
         history.answers.append(answers[0])
