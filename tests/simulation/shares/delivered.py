@@ -57,12 +57,19 @@ class Delivered:
         for offset in self.held_by(member):
             self.records[offset].holder = ""
 
-    def acknowledging(self, offsets: Iterable[int], kind: int) -> None:
-        """A request is sent: what becomes of it is not known before its answer."""
+    def acknowledging(self, offsets: Iterable[int], kind: int, now_ms: int) -> list[int]:
+        """A request is sent: what becomes of it is not known before its answer. Those whose locks are held yet.
+
+        As on Kafka there is no error for others that the window has left behind: nothing is stored of them.
+        """
+        in_time = []
         for offset in offsets:
             record = self.records[offset]
             record.holder = ""
             record.may_be_done |= kind in (ACCEPT, REJECT)
+            if now_ms < record.until_ms:
+                in_time.append(offset)
+        return in_time
 
     def acknowledged(self, offsets: Iterable[int], kind: int) -> None:
         """The answer says that it is stored."""

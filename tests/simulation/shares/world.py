@@ -207,8 +207,8 @@ class ShareWorld:
         )
         if member.call is not None and member.call.response is None:
             return
-        self.partitions[partition].acknowledging(offsets, kind)
-        self._send(member, request, lambda answer: self._acknowledged(member, partition, offsets, kind, answer))
+        in_time = self.partitions[partition].acknowledging(offsets, kind, self.server.now_ms)
+        self._send(member, request, lambda answer: self._acknowledged(member, partition, in_time, kind, answer))
 
     def _acknowledged(self, member: Member, partition: int, offsets: list[int], kind: int, answer: Any) -> None:
         self._count_up(member, answer)
