@@ -157,8 +157,12 @@ def _played(chosen: argparse.Namespace) -> Iterator[ShareHistory]:
         return
     for first in range(chosen.seed, chosen.seed + chosen.histories, HISTORIES_PER_SERVER):
         seeds = range(first, min(first + HISTORIES_PER_SERVER, chosen.seed + chosen.histories))
-        yield from _with_servers(partial(Servers.compare, seeds=seeds))
+        played = _with_servers(partial(Servers.compare, seeds=seeds))
+        yield from played
         print(f"up to seed {seeds[-1]}", file=sys.stderr, flush=True)
+        for each in played:
+            if each.difference:
+                print(f"seed {each.seed}: {each.difference}", file=sys.stderr, flush=True)
 
 
 def _with_servers(play: Callable[[Servers], list[ShareHistory]]) -> list[ShareHistory]:
