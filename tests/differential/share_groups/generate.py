@@ -276,7 +276,9 @@ class Generator:
         rng = self._rng
         places = [place for place in member.held if member.held[place] and place[0] in self._partitions]
         if not places:
-            return {place_text(self._place()): [[0, 0, [ACCEPT]]]} if rng.random() < 0.3 else {}
+            # Named in a fetch, a place becomes part of the session: one that is not loaded could not be compared.
+            loaded = sorted(place for place in self._loaded if place[0] in self._partitions)
+            return {place_text(rng.choice(loaded)): [[0, 0, [ACCEPT]]]} if loaded and rng.random() < 0.3 else {}
         chosen = rng.sample(places, rng.randrange(1, len(places) + 1))
         return {place_text(place): self._batches_of(member.held[place]) for place in chosen}
 

@@ -109,7 +109,8 @@ class ServerState:
                 for each in topic.partitions:
                     place = place_text((self._own(topic.name), each.partition_index))
                     found.setdefault(place, []).append(each.offset)
-        return found
+        # Records of an open transaction may be deleted: then Kafka says a last stable offset below the first one.
+        return {place: [start, max(start, stable), end] for place, (start, stable, end) in found.items()}
 
 
 def _joined(batches: Iterable[Any]) -> list[list[int]]:
