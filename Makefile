@@ -114,10 +114,11 @@ rolling-restart: build-tests java ## restart the server RESTARTS (3) times under
 	@$(BIN)/python -m tests.restarts --restarts $(RESTARTS)
 
 conformance-kafka: SEED ?= 1
-conformance-kafka: build-tests ## compare this server with a real Kafka in HISTORIES (500) random histories of groups, and as many with transactions and of consumer groups, from SEED (1) on (Java, Maven)
+conformance-kafka: build-tests ## compare this server with a real Kafka in HISTORIES (500) random histories of groups, and as many with transactions, of consumer groups and of share groups, from SEED (1) on (Java, Maven)
 	@$(BIN)/python -m tests.differential --histories $(HISTORIES) --seed $(SEED)
 	@$(BIN)/python -m tests.differential.transactions --histories $(HISTORIES) --seed $(SEED)
 	@$(BIN)/python -m tests.differential.consumer --histories $(HISTORIES) --seed $(SEED)
+	@$(BIN)/python -m tests.differential.share_groups --histories $(HISTORIES) --seed $(SEED)
 
 # Each target runs for FUZZ_SECONDS. The corpus and failing inputs are kept in .fuzz.
 FUZZ_SECONDS ?= 60
@@ -134,6 +135,7 @@ SEED ?=
 
 simulate: build-tests ## random histories of groups, transactions, records, disks and crashes against a whole node, for SECONDS (60), from SEED on
 	@$(BIN)/python -m tests.simulation --seconds $(SECONDS) $(if $(SEED),--seed $(SEED))
+	@$(BIN)/python -m tests.simulation.shares --seconds $(SECONDS) $(if $(SEED),--seed $(SEED))
 
 simulate-cluster: build-tests ## random histories of several nodes in front of a model of a cluster, on one virtual clock, for SECONDS (60), from SEED on
 	@$(BIN)/python -m tests.cluster.simulation --seconds $(SECONDS) $(if $(SEED),--seed $(SEED))
@@ -170,13 +172,15 @@ nightly: export COORDINATOR_DEBUG := 1
 nightly: export EXAMPLES := 10
 nightly: build-tests ## with checks of every decision: simulate for NIGHTLY_SECONDS (600), Kafka's scenarios, ten times the examples of property tests, conformance-kafka if Java is there
 	@$(BIN)/python -m tests.simulation --seconds $(NIGHTLY_SECONDS) $(if $(SEED),--seed $(SEED))
+	@$(BIN)/python -m tests.simulation.shares --seconds $(NIGHTLY_SECONDS) $(if $(SEED),--seed $(SEED))
 	@$(BIN)/python -m pytest -q tests/conformance
 	@$(BIN)/python -m pytest -q -m nightly tests
 	@$(PYTEST_ON_WORKERS) -m "hypothesis and not spark and not nightly" --timeout=1200 tests
 	@seed=$(or $(SEED),$$(( RANDOM * 32768 + RANDOM ))); echo "histories with Kafka, seeds from $$seed on"; \
 		{ $(BIN)/python -m tests.differential --histories $(HISTORIES) --seed $$seed && \
 		$(BIN)/python -m tests.differential.transactions --histories $(HISTORIES) --seed $$seed && \
-		$(BIN)/python -m tests.differential.consumer --histories $(HISTORIES) --seed $$seed; } || \
+		$(BIN)/python -m tests.differential.consumer --histories $(HISTORIES) --seed $$seed && \
+		$(BIN)/python -m tests.differential.share_groups --histories $(HISTORIES) --seed $$seed; } || \
 		{ [ $$? -eq 2 ] && echo "left out: there is no Kafka to compare with"; }
 
 mutate: build-tests ## apply each mutant of tests/mutations; a test must detect it (an hour; ARGUMENTS="--only TEXT")

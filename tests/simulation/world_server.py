@@ -1,7 +1,7 @@
 """The server of a history: a whole node of the product without sockets, with the twins of its shards beside it."""
 
 from collections import Counter
-from collections.abc import Callable, Collection, Container
+from collections.abc import Callable, Collection, Container, Mapping
 from functools import partial
 from typing import Any, Final
 
@@ -273,7 +273,8 @@ class WorldServer(SimulatedServer):
             self.turn()
 
 
-def config_of(setup: Setup) -> Config:
+def config_of(setup: Setup, others: Mapping[str, str] | None = None) -> Config:
+    """The settings of a history, and `others`."""
     return Config(
         {
             "log.dirs": str(DATA),
@@ -307,4 +308,5 @@ def config_of(setup: Setup) -> Config:
             "transactional.id.expiration.ms": str(TRANSACTIONAL_ID_EXPIRATION_MS),
             "transaction.remove.expired.transaction.cleanup.interval.ms": "20000",
         }
+        | dict(others or {})
     )

@@ -186,7 +186,8 @@ class ShareHandlers:
         for number, ((topic_id, _), data) in enumerate(answers.items(), 1):
             if number % MERGED_AT_ONCE == 0:
                 yield
-            if data.error_code in ELSEWHERE or data.acknowledge_error_code in ELSEWHERE:
+            # As on Kafka, an error of acknowledgements says it in ShareAcknowledge alone.
+            if data.error_code in ELSEWHERE:
                 data.current_leader = LeaderIdAndEpoch(leader_id=self._node_id, leader_epoch=self._image.leader_epoch)
                 response.node_endpoints = [NodeEndpoint(node_id=self._node_id, **self._address(call))]
             topics.setdefault(topic_id, []).append(data)

@@ -3,6 +3,7 @@
 import pytest
 
 from _wire.errors import ErrorCode
+from _wire.messages.share_acknowledge import AcknowledgementBatch
 from coordinator.broker.share.share_partition import BATCHES_AT_ONCE, RECORDS_AT_ONCE
 from tests.broker.share.memory_states import StoredState, Write
 from tests.broker.share.virtual_shares import GROUP, VirtualShares
@@ -166,3 +167,45 @@ def test_very_many_types_are_acknowledged_in_parts(shares):
     assert shares.acknowledge("orders", (0, count - 1, types), partition=1) == [ErrorCode.NONE]
     states = [state for _, state, _, _ in shares.share_partition("orders", 1).window.records()]
     assert states == [0 if kind == 2 else 2 for kind in types]
+
+
+def test_records_whose_lock_ends_at_their_last_delivery_are_archived(shares):
+    shares.configure({"share.delivery.count.limit": "2", "share.auto.offset.reset": "earliest"})
+    shares.advance(LOCK_MS)
+    assert shares.share_fetch("orders").acquired == [(0, 0, 3, 2)]
+    shares.advance(LOCK_MS)
+    assert shares.share_fetch("orders").acquired == []
+    assert shares.states.writes[-1].batches == [(0, 3, 4, 2)]
+
+
+def test_a_lock_that_is_shorter_than_those_before_it_ends_first(shares):
+    shares.configure({"share.record.lock.duration.ms": "15000", "share.auto.offset.reset": "earliest"})
+    shares.produce("orders", batch(b"b"))
+    shares.end_iteration()
+    assert shares.share_fetch("orders", member_id="b").acquired == [(0, 4, 4, 1)]
+    shares.advance(15_000)
+    assert shares.share_fetch("orders", member_id="c").acquired == [(0, 4, 4, 2)]
+
+
+def test_the_start_waits_for_records_that_are_being_stored(shares):
+    shares.states.is_held = True
+    shares.acknowledge("orders", (0, 0, ACCEPT))
+    shares.acknowledge("orders", (1, 1, ACCEPT))
+    shares.states.answer_held(1)
+    shares.run()
+    assert shares.share_partition("orders").window.start_offset == 1
+    shares.states.let_go()
+    shares.run()
+    assert shares.share_partition("orders").window.start_offset == 2
+
+
+def test_locks_are_renewed_only_by_requests_that_may(shares):
+    assert shares.acknowledge("orders", (0, 3, RENEW)) == [ErrorCode.NONE]
+    assert shares.acknowledge("orders", (0, 3, RENEW), may_renew=False) == [ErrorCode.INVALID_REQUEST]
+
+
+def test_partitions_without_acknowledgements_are_mentioned_beside_others_only(shares):
+    first, second = ((shares.topic_ids["orders"], partition) for partition in (0, 1))
+    some = AcknowledgementBatch(first_offset=0, last_offset=3, acknowledge_types=ACCEPT)
+    assert shares.acknowledge_each({first: [], second: []}) == {}
+    assert shares.acknowledge_each({first: [some], second: []}) == {first: ErrorCode.NONE, second: ErrorCode.NONE}

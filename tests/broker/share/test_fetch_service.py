@@ -322,3 +322,13 @@ def test_new_records_are_read_beyond_those_that_others_hold(shares):
     shares.share_fetch("orders", member_id="b", max_records=200)
     shares.acknowledge("orders", (0, 0, RELEASE), member="b")
     assert shares.share_fetch("orders", max_records=50).acquired == [(0, 0, 0, 2), (0, 200, 248, 1)]
+
+
+def test_one_fetch_at_a_time_reads_a_share_partition(shares):
+    shares.share_fetch("orders")
+    shares.produce("orders", batch(b"a"))
+    shares.end_iteration()
+    shares.share_partition("orders").is_fetching = True
+    assert shares.share_fetch("orders", member_id="b").partitions == []
+    shares.share_partition("orders").is_fetching = False
+    assert len(shares.share_fetch("orders", member_id="b").acquired) == 1

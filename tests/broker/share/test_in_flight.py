@@ -103,6 +103,15 @@ class TestAcquiring:
         assert taken(window, (0, 1)) == [(0, 0, 6)]
         assert acknowledged(window, 0, 0, RELEASE) == [(0, 0, ARCHIVED, 6)]
 
+    def test_a_record_at_its_last_delivery_does_not_come_after_others(self) -> None:
+        window = InFlightWindow(0)
+        for _ in range(4):
+            taken(window, (0, 2))
+            acknowledged(window, 2, 2, RELEASE)
+        acknowledged(window, 0, 1, RELEASE)
+        assert taken(window, (0, 2)) == [(0, 1, 2)]
+        assert taken(window, (0, 2)) == [(2, 2, 5)]
+
     def test_a_limit_of_2_delivers_pieces_whole_at_their_last_delivery(self) -> None:
         window = InFlightWindow(0)
         lowest = limits(delivery_count_limit=2)

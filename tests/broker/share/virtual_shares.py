@@ -1,6 +1,6 @@
 """Share partitions of a virtual broker, and members that fetch of them and acknowledge."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 from _wire.errors import ErrorCode
@@ -65,7 +65,12 @@ class VirtualShares(VirtualBroker):
         return ShareFetched(self, [(self.topic_ids[topic], partition) for partition in partitions or (0,)], terms)
 
     def acknowledge(
-        self, topic: str, *batches: tuple[int, int, list[int]], partition: int = 0, member: str = "a"
+        self,
+        topic: str,
+        *batches: tuple[int, int, list[int]],
+        partition: int = 0,
+        member: str = "a",
+        may_renew: bool = True,
     ) -> list[ErrorCode]:
         """The error of the partition when it is stored; empty as long as it is not."""
         made = [
@@ -73,23 +78,36 @@ class VirtualShares(VirtualBroker):
             for first, last, types in batches
         ]
         key = self.topic_ids[topic], partition
+        errors: list[ErrorCode] = []
+        self._acknowledge({key: made}, member, may_renew, lambda result: errors.append(result.errors[key]))
+        return errors
+
+    def acknowledge_each(
+        self, batches: Mapping[tuple[bytes, int], list[AcknowledgementBatch]], member: str = "a"
+    ) -> dict[tuple[bytes, int], ErrorCode]:
+        """The error of each partition that is mentioned, when all is stored."""
+        errors: dict[tuple[bytes, int], ErrorCode] = {}
+        self._acknowledge(batches, member, True, lambda result: errors.update(result.errors))
+        return errors
+
+    def _acknowledge(
+        self,
+        batches: Mapping[tuple[bytes, int], list[AcknowledgementBatch]],
+        member: str,
+        may_renew: bool,
+        done: Callable[[Acknowledgements], None],
+    ) -> None:
         steps = acknowledge_each(
             self.share_partitions,
             GROUP,
             member,
-            [(key, made)],
+            batches.items(),
             lambda _: ErrorCode.NONE,
             type_max=4,
-            may_renew=True,
+            may_renew=may_renew,
         )
-        errors: list[ErrorCode] = []
-
-        def begun(result: Acknowledgements) -> None:
-            result.when_done(lambda _: errors.append(result.errors[key]))
-
-        self.slices.start(steps, begun, _fail)
+        self.slices.start(steps, lambda result: result.when_done(lambda _: done(result)), _fail)
         self._next_iterations()
-        return errors
 
     def leave(self, topic: str, member: str) -> None:
         """Release what a member holds."""

@@ -3,7 +3,11 @@
 import pytest
 
 from _wire.errors import NONE, ErrorCode
+from coordinator.core.causes import Cause
+from coordinator.core.decision import NOTHING, OperationContext
+from coordinator.core.groups.requests import SessionExpired
 from coordinator.core.groups.states import EMPTY, STABLE
+from coordinator.core.share.leaving import expire_session
 from tests.core.share.world import ShareWorld
 from tests.simulation.simulation import GROUP_ID
 
@@ -201,3 +205,12 @@ def test_a_loaded_group_is_as_before() -> None:
     assert world.share_described() == before
     assert set(world.sessions.members(GROUP_ID)) == {"a", "b"}
     assert world.share_beat("a", 3).error_code == NONE
+
+
+def test_a_session_that_was_renewed_meanwhile_removes_nobody() -> None:
+    world = ShareWorld()
+    world.share_enter("a")
+    context = OperationContext(None, 0, "", "", world.environment, world.now_ms, world.now_ms)
+    timed_out, removed = SessionExpired("a"), SessionExpired("a", Cause.ADMIN, "told to")
+    assert expire_session(world.whole_group, timed_out, context) is NOTHING
+    assert expire_session(world.whole_group, removed, context).events

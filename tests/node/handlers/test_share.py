@@ -8,6 +8,7 @@ from typing import Any, Final
 import pytest
 
 from _wire.errors import ErrorCode
+from _wire.messages import alter_share_group_offsets
 from _wire.messages.create_acls import AclCreation, CreateAclsRequest
 from _wire.messages.delete_topics import DeleteTopicsRequest
 from _wire.messages.incremental_alter_configs import (
@@ -71,6 +72,17 @@ class ShareClient(WireClient):
             group_id=GROUP, member_id=self.member_id, member_epoch=0, subscribed_topic_names=topics
         )
         wait_for(lambda: (answer := self.request(request, 1).assignment) and answer.topic_partitions)
+
+    def alter_offset(self, topic: str, offset: int) -> None:
+        """Let the group begin at an offset of the first partition; its member joins, for a new epoch, and leaves."""
+        self.initialize(topic)
+        leave = ShareGroupHeartbeatRequest(group_id=GROUP, member_id=self.member_id, member_epoch=-1)
+        self.request(leave, 1)
+        partition = alter_share_group_offsets.RequestPartition(partition_index=0, start_offset=offset)
+        topics = [alter_share_group_offsets.RequestTopic(topic_name=topic, partitions=[partition])]
+        request = alter_share_group_offsets.AlterShareGroupOffsetsRequest(group_id=GROUP, topics=topics)
+        answer = self.request(request, 0)
+        assert (answer.error_code, answer.responses[0].partitions[0].error_code) == (0, 0)
 
     def put(self, topic: str, *values: bytes, partition: int = 0) -> None:
         for value in values:
@@ -213,6 +225,18 @@ def test_a_bad_acknowledgement_costs_its_partition_only(client):
     assert acquired(client.fetch(1, max_wait_ms=5000)) == [(1, 0, 0, 1)]
     answer = client.fetch(acks={0: [(0, 9, ACCEPT)], 1: [(0, 0, ACCEPT)]})
     assert acknowledge_errors(answer) == {0: ErrorCode.INVALID_REQUEST, 1: ErrorCode.NONE}
+
+
+def test_a_state_that_was_altered_says_who_leads_to_share_acknowledge_only(client):
+    first_fetch(client)
+    for asks, acknowledges, names_leader in ((client.fetch, True, False), (client.acknowledge, False, True)):
+        client.alter_offset("orders", 1)
+        answer = asks(acks={0: [(0, 0, ACCEPT)]}) if acknowledges else asks({0: [(1, 1, ACCEPT)]})
+        found = acknowledge_errors(answer) if acknowledges else errors(answer)
+        assert found == {0: ErrorCode.NOT_LEADER_OR_FOLLOWER}
+        (data,) = answer.responses[0].partitions
+        assert (data.current_leader.leader_id > 0, bool(answer.node_endpoints)) == (names_leader, names_leader)
+        assert acquired(client.fetch(max_wait_ms=5000)) == [(0, 1, 2, 1)]
 
 
 def test_locks_end(server, client):

@@ -1,0 +1,67 @@
+"""The player of histories of share groups: two groups of one server agree, and what is made to differ is found."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from tests.differential.share_groups.__main__ import SETTINGS, is_possible
+from tests.differential.share_groups.generate import Generator
+from tests.differential.share_groups.known import UNKNOWN_TOPIC, defect_of
+from tests.differential.share_groups.play import Retelling, SharePlayer
+from tests.differential.share_groups.side import ShareSide
+from tests.differential.share_groups.steps import Step, steps_from_text
+from tests.differential.transactions.pair import wait_for_coordinators
+from tests.servers import RunningServer
+
+SEED = 1
+
+
+@pytest.fixture(scope="module")
+def bootstrap(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    with RunningServer(tmp_path_factory.mktemp("share"), SETTINGS) as server:
+        wait_for_coordinators(server.bootstrap)
+        yield server.bootstrap
+
+
+class Forgetful(ShareSide):
+    """A server that answers the second acknowledgement as if it were not a member's."""
+
+    acknowledgements = 0
+
+    def acknowledge(self, *arguments: Any, **named: Any) -> Any:
+        self.acknowledgements += 1
+        told = super().acknowledge(*arguments, **named)
+        return told | {"error": 122} if self.acknowledgements == 2 else told
+
+
+def test_a_server_agrees_with_itself_and_the_history_can_be_told_again(bootstrap: str) -> None:
+    played = SharePlayer((ShareSide(bootstrap, "a-"), ShareSide(bootstrap, "b-"))).play(Generator(SEED), SEED)
+    assert (played.difference, played.ended) == ("", "")
+    steps = steps_from_text(played.text().splitlines())
+    assert steps == played.steps
+    assert {"fetch", "acknowledge", "produce", "heartbeat"} <= {step.kind for step in steps}
+    again = SharePlayer((ShareSide(bootstrap, "c-"), ShareSide(bootstrap, "d-"))).play(Retelling(steps), SEED)
+    assert (again.difference, again.answers) == ("", played.answers)
+
+
+def test_an_answer_that_differs_is_found(bootstrap: str) -> None:
+    played = SharePlayer((ShareSide(bootstrap, "e-"), Forgetful(bootstrap, "f-"))).play(Generator(SEED), SEED)
+    assert "≠ 122" in played.difference
+    assert played.steps[-1].kind == "acknowledge"
+
+
+def test_a_fetch_of_a_deleted_topic_may_differ_and_another_one_may_not() -> None:
+    fetch = Step("fetch", {"member": "m1", "epoch": 0, "adds": {"v:0": []}})
+    made, deleted = (Step("change_topic", {"topic": "v", "partitions": count}) for count in (1, 0))
+    assert defect_of(fetch, {"error": -1}, [made, fetch], ["answer"]) == ""
+    assert defect_of(fetch, {"error": -1}, [made, deleted, fetch], ["answer"]) == UNKNOWN_TOPIC
+    assert defect_of(fetch, {"error": 0}, [made, deleted, fetch], ["answer"]) == ""
+
+
+def test_a_history_without_some_steps_may_be_impossible() -> None:
+    made, grown = (Step("change_topic", {"topic": "v", "partitions": count}) for count in (1, 2))
+    end = Step("end_transaction", {"commits": True})
+    assert is_possible([made, grown])
+    assert not is_possible([grown, made])
+    assert not is_possible([made, end])

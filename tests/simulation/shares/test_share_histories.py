@@ -1,0 +1,67 @@
+"""Random histories of a share group on a whole node, and whether they notice what they are to notice."""
+
+from collections import Counter
+from typing import Any
+
+import pytest
+
+from _wire.errors import ErrorCode
+from coordinator.broker.share import share_partition
+from coordinator.node.share_plane import StoredStates
+from coordinator.runtime.slices import Steps
+from tests.simulation.shares.delivered import DELIVERIES_MAX
+from tests.simulation.shares.playing import WEIGHTS, history_of, play
+
+SEEDS = range(60)
+
+
+def test_no_accepted_record_is_delivered_again_and_none_is_lost() -> None:
+    seen: Counter[str] = Counter()
+    for seed in SEEDS:
+        seen += play(history_of(seed)).seen
+    expected = {f"step {kind}" for kind in WEIGHTS}
+    expected |= {f"delivery {count}" for count in range(1, DELIVERIES_MAX + 1)}
+    expected |= {"acknowledged 1", "acknowledged 2", "acknowledged 3", "died while writing", "start"}
+    assert expected <= seen.keys()
+
+
+def _first_problem() -> str:
+    for seed in SEEDS:
+        try:
+            play(history_of(seed))
+        except AssertionError as problem:
+            return str(problem)
+    return ""
+
+
+def test_writes_that_are_not_stored_are_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    def write(self: StoredStates, *arguments: Any) -> Steps[ErrorCode]:
+        yield from ()
+        return ErrorCode.NONE
+
+    monkeypatch.setattr(StoredStates, "write", write)
+    assert "was accepted or rejected, and is delivered again" in _first_problem()
+
+
+def test_batches_that_are_not_loaded_are_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    read = StoredStates.read
+
+    def without_batches(self: StoredStates, *arguments: Any) -> Steps[Any]:
+        found = yield from read(self, *arguments)
+        return found if isinstance(found, ErrorCode) else found._replace(batches=())
+
+    monkeypatch.setattr(StoredStates, "read", without_batches)
+    assert "was accepted or rejected, and is delivered again" in _first_problem()
+
+
+def test_records_that_are_passed_over_are_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    begin = share_partition.SharePartition._begin
+
+    def behind(self: share_partition.SharePartition, stored: Any) -> Steps[ErrorCode]:
+        error = yield from begin(self, stored)
+        if error is ErrorCode.NONE and self.window.start_offset:
+            self.window.move_start(self.window.start_offset + 1)
+        return error
+
+    monkeypatch.setattr(share_partition.SharePartition, "_begin", behind)
+    assert "never delivered" in _first_problem()
