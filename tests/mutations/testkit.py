@@ -26,8 +26,8 @@ MUTANTS: Final = (
     Mutant(
         "a member of a consumer group is silent in each jump of the clock",
         "SPEAKING",
-        ', "ConsumerGroupHeartbeat")',
-        ")",
+        '"ConsumerGroupHeartbeat",',
+        "",
     ),
     Mutant(
         "members of the consumer protocol may join a filled group",
