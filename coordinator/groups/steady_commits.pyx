@@ -142,7 +142,8 @@ cdef class SteadyCommits:
             if fields.topics + partitions[0] > self.elements_max:
                 return None
             if is_id:
-                existing = self.topic_of(PyBytes_FromStringAndSize(<const char *>topic.name.data, topic.name.size), True)
+                topic_id = PyBytes_FromStringAndSize(<const char *>topic.name.data, topic.name.size)
+                existing = self.topic_of(topic_id, True)
             elif is_ascii(topic.name.data, topic.name.size):
                 existing = self.topic_of(ascii_text(&topic.name), False)
             else:

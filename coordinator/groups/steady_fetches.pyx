@@ -100,7 +100,8 @@ cdef class SteadyFetches:
         cdef CachedTopic existing
         if fields.api_version < FETCH_WITH_TOPIC_ID:
             return ascii_text(&topic.name) if is_ascii(topic.name.data, topic.name.size) else None
-        existing = self.commits.topic_of(PyBytes_FromStringAndSize(<const char *>topic.name.data, topic.name.size), True)
+        topic_id = PyBytes_FromStringAndSize(<const char *>topic.name.data, topic.name.size)
+        existing = self.commits.topic_of(topic_id, True)
         return None if existing is None else existing.name
 
 

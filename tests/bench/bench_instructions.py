@@ -9,7 +9,7 @@ measurements each, whose spread shows how far to trust them. Of groups whose mem
 Needs valgrind (Debian: valgrind).
 
 --check compares the lowest of three with what is kept in `instructions/instructions.toml`, and ends with 1 if one is
-2 % above; --write keeps them.
+2 % above; --write keeps the middle ones.
 
 Environment: REQUESTS= per measurement, as many as it needs without; ONLY=TEXT what has this in its name.
 """
@@ -68,33 +68,34 @@ def main() -> int:
     if arguments.check and ledger.kept().built_with != ledger.built_with():
         print(f"left out: the figures are kept for {ledger.kept().built_with}; this is {ledger.built_with()}")
         return 0
-    lowest: dict[str, float] = {}
+    counted: dict[str, list[float]] = {}
     for checkout in arguments.checkouts:
-        lowest = shown(checkout, ONLY)
+        counted = shown(checkout, ONLY)
     if arguments.write:
         before = ledger.kept() if ledger.FILE.exists() else ledger.Ledger(built_with="", figures={})
-        ledger.FILE.write_text(ledger.text_of(ledger.updated(before, lowest)))
-    return check(lowest) if arguments.check else 0
+        middle = {name: sorted(figures)[len(figures) // 2] for name, figures in counted.items()}
+        ledger.FILE.write_text(ledger.text_of(ledger.updated(before, middle)))
+    return check({name: min(figures) for name, figures in counted.items()}) if arguments.check else 0
 
 
 def check(lowest: dict[str, float]) -> int:
     """Compare with what is kept; what seems to have risen is counted again."""
     kept = ledger.kept()
     for name in ledger.risen(kept, lowest):
-        lowest[name] = min([lowest[name], *shown(ROOT, name).values()])
+        lowest[name] = min([lowest[name], *shown(ROOT, name)[name]])
     for line in (*ledger.savings(kept, lowest), *(risen := ledger.risen(kept, lowest).values())):
         print(line)
     print(f"{len(risen)} of {len(lowest)} figures are above what is kept in {ledger.FILE.relative_to(ROOT)}")
     return 1 if risen else 0
 
 
-def shown(checkout: Path, only: str) -> dict[str, float]:
-    """The lowest figure of each measurement, all of which are printed."""
-    lowest = {}
+def shown(checkout: Path, only: str) -> dict[str, list[float]]:
+    """What is measured → its figures, which are printed."""
+    counted = {}
     for name, figures in measured(checkout.resolve(), only):
         print(f"{checkout}  {name}: {'  '.join(f'{figure:,.0f}' for figure in figures)}", flush=True)
-        lowest[name] = min(figures)
-    return lowest
+        counted[name] = figures
+    return counted
 
 
 def measured(checkout: Path, only: str) -> Iterator[tuple[str, list[float]]]:

@@ -295,7 +295,8 @@ def find_offsets(dict by_topic not None, list topics not None, int16_t of_namele
         answer.name, answer.topic_id = topic.name, topic.topic_id
         committed_before = by_topic.get(topic.name)
         answer.partitions = offsets_of(
-            NOTHING if committed_before is None else committed_before, topic.partition_indexes, 0 if topic.name else of_nameless
+            NOTHING if committed_before is None else committed_before, topic.partition_indexes,
+            0 if topic.name else of_nameless,
         )
         found.append(answer)
     return found
