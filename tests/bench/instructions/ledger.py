@@ -18,7 +18,8 @@ LESS: Final = 0.97
 """One that is below by more: what is kept can be lowered."""
 HEAD: Final = """\
 # Instructions of the event loop for what is named, in user space, with default settings and log level, by
-# `make bench-instructions`, the middle of three. CI counts them again, and fails if one is 2 % above. Whoever raises one says why in `why`.
+# `make bench-instructions`, the middle of three. CI counts them again, and fails if one is 2 % above. Whoever raises
+# one says why in `why`.
 """
 
 
