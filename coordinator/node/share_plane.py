@@ -18,7 +18,7 @@ from coordinator.core.client_connection import ClientConnection
 from coordinator.core.share_states import PartitionState, ShareStates, StateBatch
 from coordinator.front.node_loop import NodeLoop
 from coordinator.logger import logger
-from coordinator.node.share_reports import Report, ShareReports
+from coordinator.node.share_reports import Report, ShareReportKey, ShareReports
 from coordinator.node.storage import Storage
 from coordinator.runtime.slices import Steps
 
@@ -57,7 +57,7 @@ class StoredStates:
 class SharePlane:
     """Share sessions, share partitions and the fetches of share groups."""
 
-    timer_keys = (LockTimeoutKey, ShareFetchTimeoutKey, *ShareReports.timer_keys)
+    timer_keys = (LockTimeoutKey, ShareFetchTimeoutKey, ShareReportKey)
 
     def __init__(
         self,
@@ -118,8 +118,8 @@ class SharePlane:
             key.share_partition.due(now_ms)
         elif isinstance(key, ShareFetchTimeoutKey):
             self.waiting.expire(key.fetch)
-        else:
-            self.reports.due(key)
+        elif isinstance(key, ShareReportKey):
+            self.reports.report()
 
     def _release(self, session: ShareSession, ended_by: int = DISCONNECTED) -> None:
         """Release what a member holds in the partitions of its session."""

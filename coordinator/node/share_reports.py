@@ -49,8 +49,6 @@ class ShareReportKey(msgspec.Struct, frozen=True):
 class ShareReports:
     """Belongs to the event loop."""
 
-    timer_keys = (ShareReportKey,)
-
     def __init__(self, config: Config, loop: NodeLoop, settings: ShareRecordSettings, report: Report) -> None:
         self.tallies = Tallies(self._begin)
         self._interval_ms = config[GROUP_AUDIT_RECORDS_INTERVAL_MS]
@@ -61,9 +59,9 @@ class ShareReports:
     def _begin(self) -> None:
         self._loop.scheduler.start(ShareReportKey(), self._loop.now_ms() + self._interval_ms)
 
-    def due(self, key: object) -> None:
-        if isinstance(key, ShareReportKey):
-            self._loop.slices.start(self._tell(self.tallies.take()), lambda _: None, _failed)
+    def report(self) -> None:
+        """An interval is over."""
+        self._loop.slices.start(self._tell(self.tallies.take()), lambda _: None, _failed)
 
     def _tell(self, tallies: list[Tally]) -> Steps[None]:
         groups: dict[str, _GroupRecords] = {}

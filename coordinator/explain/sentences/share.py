@@ -20,6 +20,8 @@ ENDED_BY: Final[dict[str, str]] = {
     "closed": "{} closed its share session",
     "disconnected": "the connection of {} was closed",
 }
+OTHERWISE_ENDED: Final = "{} had it no longer"
+"""A way that a later version tells and this one does not know."""
 SEVERAL_ENDED_BY: Final[Mapping[str, str]] = ENDED_BY | {
     "released": "{} released them",
     "rejected": "{} rejected them",
@@ -55,7 +57,7 @@ def _given_up(claim: share.GivenUp, clock: Clock) -> FindingWords:
 def _ended(records: share.RecordsGivenUp, clock: Clock) -> str:
     first, last = records.first_offset, records.last_offset
     which, ways = (f"record {first}", ENDED_BY) if first == last else (f"records {first} to {last}", SEVERAL_ENDED_BY)
-    how = ways[records.ended_by].format(_who(records.member))
+    how = ways.get(records.ended_by, OTHERWISE_ENDED).format(_who(records.member))
     return f"{which}, by {clock(records.at_ms)}: delivered {counted(records.delivery_count, 'time')}, then {how}"
 
 
