@@ -1,4 +1,4 @@
-"""What became of the records of a share group in an interval, as its audit is told of it.
+"""What became of the records of a share group in an interval, for its audit.
 
 Kafka has no counterpart, because it has no audit topic.
 """

@@ -18,8 +18,8 @@ from coordinator.front.limits import ConnectionLimits, plain_address
 from coordinator.logger import logger
 
 BACKLOG: Final = 1024
-ACCEPTED_AT_ONCE: Final = 16
-"""At most, in one iteration of the event loop: connections that come do not delay those that are there."""
+DOUBLINGS_MAX: Final = 4
+"""At most 16 connections are accepted in an iteration of the event loop: they must not delay those that are there."""
 SOON_SECONDS: Final = 0.002
 """Whoever comes so soon after the last one may be one of many that come together."""
 DOUBLED_AFTER: Final = 4
@@ -108,7 +108,8 @@ class Acceptor:
         comes_soon = now - self._accepted_at < SOON_SECONDS
         self._in_a_row = self._in_a_row + 1 if comes_soon else 0
         self._accepted_at = now
-        for _ in range(min(1 << min(self._in_a_row // DOUBLED_AFTER, 10), ACCEPTED_AT_ONCE)):
+        doublings = min(self._in_a_row // DOUBLED_AFTER, DOUBLINGS_MAX)
+        for _ in range(2**doublings):
             room = self._room(listening)
             if room <= 0:
                 self._pause(self._reason_to_pause(), RETRY_SECONDS)

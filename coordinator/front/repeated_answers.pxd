@@ -1,4 +1,4 @@
-"""Answers that are sent again to whoever asks the same."""
+"""Encoded answers that are kept, and sent to clients with the same question."""
 
 cimport cython
 

@@ -1,4 +1,4 @@
-"""Answers that are sent again to whoever asks the same: ApiVersions, Metadata, FindCoordinator.
+"""Encoded answers that are kept, and sent to clients with the same question: ApiVersions, Metadata, FindCoordinator.
 
 Each client asks these with each connection, mostly in the same words as all others of its kind. The answer that was
 encoded for one of them is sent to the next, until what it was made of changes. A handler says of an answer whether it

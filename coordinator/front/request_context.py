@@ -36,7 +36,7 @@ class RequestContext(OperationContext):
     """About how much the response takes before it is encoded, if it is one that counts (`LargeAnswers`)."""
 
     is_repeatable: bool = False
-    """Whether the answer is the same for whoever asks the same, as far as `FrontHome.answers_version` stays."""
+    """Whether the answer may be kept, for clients with the same question, until `FrontHome.answers_version` changes."""
 
     @property
     def endpoint(self) -> Endpoint:

@@ -1,7 +1,7 @@
 """Pieces of the window of a share partition: records that were acquired together, their states and their locks.
 
 Counterparts in Kafka: `InFlightBatch` and `InFlightState`. A piece has one state until a part of it gets another one,
-and from then on a state per offset. Locks are deadlines: whoever has the clock says when they end.
+and from then on a state per offset. A lock is a deadline; the caller has the clock.
 """
 
 from libc.stdlib cimport free, malloc

@@ -136,7 +136,7 @@ class ShareSessions:
         return True
 
     def connection_closed(self, connection: object) -> None:
-        """End the sessions that a connection has opened; on Kafka only the last one ends, and others stay for good."""
+        """End the sessions that a connection has opened; Kafka ends the last one alone."""
         opened = self._opened.pop(connection, None)
         if opened is None:
             return

@@ -1,4 +1,4 @@
-"""What became of records of share partitions since the last report, for whoever is to be told of it.
+"""Counts of what became of the records of share partitions since the last report.
 
 Kafka has no counterpart: it tells nobody why a record is delivered again.
 """

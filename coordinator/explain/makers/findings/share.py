@@ -17,7 +17,7 @@ RECENT_MS: Final = 600_000
 INTERVALS_MIN: Final = 2
 """In so many intervals something must have happened to be more than an accident."""
 STANDS_REPORTED_MS: Final = 120_000
-"""From this time on a start offset stands still, as a committed offset does."""
+"""A start offset that has not moved for so long is reported, as a committed offset is."""
 TAKES_ALL_MIN: Final = 100
 """Of fewer records it means nothing that one member has acquired all."""
 RECORDS_NAMED_MAX: Final = 20
