@@ -80,8 +80,8 @@ def _lets_locks_end(claim: share.LetsLocksEnd, clock: Clock) -> FindingWords:
     if claim.kind is Kind.LOCKS_TOO_SHORT:
         requests = counted(claim.late, "request")
         return FindingWords(
-            f"{who} is slower than its locks, now of {lock}: {ended} before it acknowledged them, and {requests}"
-            " acknowledged records that it did not have",
+            f"{who} may be slower than its locks, now of {lock}: {ended} before it acknowledged them, and {requests}"
+            " acknowledged records, these or others, that it did not have",
             evidence,
             f"if it takes that long: {longer}, or locks that it renews",
             who,
