@@ -150,7 +150,7 @@ def test_groups_break_invariants_and_come_back(seen):
 
 def test_the_coordinator_stands_still(seen):
     assert seen["step stand_still"] > EACH
-    assert seen["the coordinator stood still in a silence"] > 5
+    assert seen["the coordinator stood still in a silence"] >= SOME
 
 
 def test_the_connections_of_removed_members_are_open_closed_and_unknown(seen):
