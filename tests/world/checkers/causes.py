@@ -213,10 +213,9 @@ def late(claim: claims.Late, truth: Truth, context: Context) -> str | None:
     from_ms, until_ms = context.disturbed_ms, removal.until_ms - INSTANT_MS
     match claim.missing:
         case claims.Missing.REJOIN:
-            begun = [
-                state.at_ms for state in truth.states if state.state == "PreparingRebalance" and state.at_ms < until_ms
-            ]
-            since_ms = begun[-1] if begun else from_ms
+            since_ms = _asked_to_rejoin_ms(claim, truth, removal.until_ms)
+            if since_ms is None:
+                since_ms = from_ms
             if joins := arrived(truth, claim.member, "JoinGroup", since_ms + INSTANT_MS, until_ms):
                 return f"its JoinGroup arrived after {joins[0] - since_ms} ms"
             waited_ms = removal.until_ms - since_ms
@@ -236,6 +235,15 @@ def late(claim: claims.Late, truth: Truth, context: Context) -> str | None:
             if process is not None and process.lived_at(until_ms) and not held:
                 return "it had given up all that it had"
     return None
+
+
+def _asked_to_rejoin_ms(claim: claims.Late, truth: Truth, removed_ms: int) -> int | None:
+    """Since when the member had to join again; in a consumer group each member has a time of its own."""
+    states = [state for state in truth.states if state.at_ms < removed_ms - INSTANT_MS]
+    if states and states[-1].is_consumer_group:
+        return None if claim.limit_ms is None else removed_ms - claim.limit_ms
+    begun = [state.at_ms for state in states if state.state == "PreparingRebalance"]
+    return begun[-1] if begun else None
 
 
 def restarted(claim: claims.Restarted, truth: Truth, context: Context) -> str | None:
