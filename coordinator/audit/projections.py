@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, Final
 
-from coordinator.audit import classic, consumer, schema, share
+from coordinator.audit import classic, consumer, schema, share, streams
 from coordinator.audit.fields import Fields
 from coordinator.audit.group_state import GroupAuditState, by_topic
 from coordinator.audit.kind_audit import KindAudit, Projection, ms_between, whole_group
@@ -12,7 +12,7 @@ from coordinator.audit.world import World
 from coordinator.core.causes import Cause
 from coordinator.core.groups.events import GroupCreated, GroupRemoved, RequestRejected
 from coordinator.core.groups.group import Group
-from coordinator.core.groups.kind import CLASSIC_NAME, CONSUMER_NAME, SHARE_NAME
+from coordinator.core.groups.kind import CLASSIC_NAME, CONSUMER_NAME, SHARE_NAME, STREAMS_NAME
 from coordinator.core.groups.membership import Membership
 from coordinator.core.groups.states import GroupState
 from coordinator.core.kinds.stored import EVENT_RECORDS
@@ -100,6 +100,7 @@ KIND_AUDITS: Final[dict[str, KindAudit]] = {
     CLASSIC_NAME: classic.CLASSIC,
     CONSUMER_NAME: consumer.CONSUMER,
     SHARE_NAME: share.SHARE,
+    STREAMS_NAME: streams.STREAMS,
 }
 """Name of a kind of group → its audit. Each kind of the coordinator has one line here."""
 

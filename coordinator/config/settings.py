@@ -21,6 +21,7 @@ from coordinator.config import (
     share_coordinator_keys,
     share_group_keys,
     ssl_keys,
+    streams_group_keys,
     transaction_keys,
 )
 from coordinator.config.key import ConfigError, ConfigKey
@@ -46,6 +47,7 @@ KEY_MODULES: Final = (
     group_keys,
     consumer_group_keys,
     share_group_keys,
+    streams_group_keys,
     share_coordinator_keys,
     transaction_keys,
     audit_keys,

@@ -17,6 +17,7 @@ from coordinator.core.producer_ids import NO_PRODUCER_IDS, ProducerIds
 from coordinator.core.sessions import SessionTimeouts
 from coordinator.core.share_states import ShareStates
 from coordinator.core.stored import TransactionMarker
+from coordinator.core.topic_creation import TopicCreation
 from coordinator.core.topic_listing import TopicListing
 from coordinator.wall_time import ONE_CLOCK, WallTime
 
@@ -80,6 +81,8 @@ class Environment(msgspec.Struct, frozen=True):
     """Groups that were loaded → steps in which what they compute with becomes known; None: it always is."""
     share_states: ShareStates | None = None
     """The share coordinator; None: there is none, and share groups get no partitions."""
+    topic_creation: TopicCreation | None = None
+    """Creates the internal topics of streams groups; None: nobody does."""
 
     def may_create_group(self, client_host: str) -> bool:
         return self.addresses is None or self.addresses.may_create_group(client_host)

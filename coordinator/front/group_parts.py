@@ -18,6 +18,7 @@ from coordinator.core.groups.group import Group
 from coordinator.core.pauses import Pauses
 from coordinator.core.producer_ids import NO_PRODUCER_IDS, ProducerIds
 from coordinator.core.share_states import ShareStates
+from coordinator.core.topic_creation import TopicCreation
 from coordinator.core.topic_listing import TopicListing
 from coordinator.front.metered import metered_shard
 from coordinator.front.node_loop import NodeLoop
@@ -76,6 +77,8 @@ class GroupHome(msgspec.Struct, frozen=True, kw_only=True):
     """Whether committed offsets are in these logs."""
     share_states: ShareStates | None = None
     """The share coordinator; None: share groups get no partitions."""
+    topic_creation: TopicCreation | None = None
+    """Creates the internal topics of streams groups; None: nobody does."""
     drain_meter: "DrainMeter | None" = None
 
 
@@ -140,6 +143,7 @@ def _environment(config: Config, loop: NodeLoop, home: GroupHome, sessions: Sess
         listing=home.listing,
         look_up=home.look_up,
         share_states=home.share_states,
+        topic_creation=home.topic_creation,
     )
 
 

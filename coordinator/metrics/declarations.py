@@ -9,7 +9,7 @@ from typing import Final
 
 import msgspec
 
-from coordinator.core.groups.kind import CLASSIC_NAME, CONSUMER_NAME, SHARE_NAME
+from coordinator.core.groups.kind import CLASSIC_NAME, CONSUMER_NAME, SHARE_NAME, STREAMS_NAME
 from coordinator.core.kinds.table import KINDS
 
 
@@ -61,6 +61,7 @@ GROUP_COUNT = Metric(
 COUNT_BY_STATE_JMX: Final = {
     CONSUMER_NAME: f"{GROUP_JMX},state=*: consumer-group-count",
     SHARE_NAME: f"{GROUP_JMX},state=*: share-group-count",
+    STREAMS_NAME: f"{GROUP_JMX},state=*: streams-group-count",
 }
 GROUP_COUNT_BY_STATE = {
     kind.name: Metric(

@@ -29,6 +29,7 @@ def dispatch_table(parts: HandlerParts) -> DispatchTable:
     handlers = GroupHandlers(context, partial(_delete_states, parts))
     handlers.add_to(table)
     handlers.add_share_to(table)
+    handlers.add_streams_to(table)
     _add_cluster(table, parts)
     for versions, make in LATER:
         table.add_later(versions, partial(make, parts))

@@ -23,6 +23,7 @@ from coordinator.groups.offsets_stream import OffsetsStream
 from coordinator.internal_topics import AUDIT_TOPIC, OFFSETS_TOPIC
 from coordinator.log.data_dirs.checkpoints import GROUP_AUDIT
 from coordinator.node.authorizers import describes_topics
+from coordinator.node.internal_topic_creation import InternalTopicCreation
 from coordinator.node.storage import Storage
 from coordinator.runtime.interfaces import AppendMeter
 from coordinator.runtime.shard import ShardState
@@ -67,6 +68,7 @@ def group_home(
         settings=current_group_settings(config, storage.image),
         listing=TopicListing(storage.image, lambda: storage.metadata.end_offset, visible),
         share_states=share_states,
+        topic_creation=InternalTopicCreation(storage.topics, storage.metadata, storage.authorizer, loop.now_ms),
         drain_meter=None if metrics is None else metrics.drain_meter(loop.scheduler.request_iteration),
     )
 

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Final
 
 from coordinator.broker.data.produce import has_transactional_batch
+from coordinator.core.streams.heartbeat_requests import named_topics
 from coordinator.front.authorization import NOTHING, Names, Permission, Requirement, WhenDenied
 from coordinator.front.protocol_types import (
     COORDINATOR_KEYS_VERSION,
@@ -44,6 +45,11 @@ CONFIGS_OF_CLUSTER: Final = frozenset(
     {ConfigResourceType.BROKER, ConfigResourceType.BROKER_LOGGER, ConfigResourceType.CLIENT_METRICS}
 )
 """What has configs that belong to the cluster."""
+
+
+def _topology_topics(request: Any, api_version: int) -> Iterable[str]:
+    """All topics that the topology of a StreamsGroupHeartbeat names, sinks too."""
+    return () if request.topology is None else sorted(named_topics(request.topology))
 
 
 def _once(names: Names) -> Names:
@@ -300,6 +306,12 @@ REQUIREMENTS: Final[Mapping[str, tuple[Requirement, ...]]] = {
         Requirement(AclOperation.DESCRIBE, ResourceType.TOPIC, listed("subscribed_topic_names")),
     ),
     "ShareGroupDescribe": (
+        on_each(AclOperation.DESCRIBE, ResourceType.GROUP, listed("group_ids")),
+        on_found(AclOperation.DESCRIBE, ResourceType.TOPIC),
+    ),
+    # Streams groups.
+    "StreamsGroupHeartbeat": (*READ_GROUP, Requirement(AclOperation.DESCRIBE, ResourceType.TOPIC, _topology_topics)),
+    "StreamsGroupDescribe": (
         on_each(AclOperation.DESCRIBE, ResourceType.GROUP, listed("group_ids")),
         on_found(AclOperation.DESCRIBE, ResourceType.TOPIC),
     ),

@@ -1,7 +1,4 @@
-"""The configs of groups, each declared here once (GroupConfig.java).
-
-Those of share and streams groups are stored, and have no effect.
-"""
+"""The configs of groups, each declared here once (GroupConfig.java)."""
 
 import re
 from typing import Final, NamedTuple
@@ -25,10 +22,16 @@ from coordinator.config.share_group_keys import (
     GROUP_SHARE_RECORD_LOCK_DURATION_MS,
     GROUP_SHARE_SESSION_TIMEOUT_MS,
 )
-from coordinator.metadata.features import GROUP_VERSION, SHARE_VERSION
+from coordinator.config.streams_group_keys import (
+    GROUP_STREAMS_ASSIGNMENT_INTERVAL_MS,
+    GROUP_STREAMS_HEARTBEAT_INTERVAL_MS,
+    GROUP_STREAMS_INITIAL_REBALANCE_DELAY_MS,
+    GROUP_STREAMS_NUM_STANDBY_REPLICAS,
+    GROUP_STREAMS_SESSION_TIMEOUT_MS,
+)
+from coordinator.metadata.features import GROUP_VERSION, SHARE_VERSION, STREAMS_VERSION
 
 BOOLEAN, STRING, INT = ConfigType.BOOLEAN, ConfigType.STRING, ConfigType.INT
-NO_STREAMS_GROUPS: Final = " Without effect: there are no streams groups."
 
 BY_DURATION: Final = "by_duration:"
 NUMBER: Final = "([+-]?[0-9]{1,18})"
@@ -154,27 +157,44 @@ SHARE_ASSIGNMENT_INTERVAL_MS = ResourceConfigKey(
     broker=(BrokerDefault(GROUP_SHARE_ASSIGNMENT_INTERVAL_MS),),
 )
 STREAMS_SESSION_TIMEOUT_MS = ResourceConfigKey(
-    "streams.session.timeout.ms", INT, "45000", "The session timeout of members." + NO_STREAMS_GROUPS, at_least=1
+    "streams.session.timeout.ms",
+    INT,
+    "45000",
+    "The time in ms after which a member of this streams group is removed if it sends no heartbeat.",
+    at_least=1,
+    broker=(BrokerDefault(GROUP_STREAMS_SESSION_TIMEOUT_MS),),
 )
 STREAMS_HEARTBEAT_INTERVAL_MS = ResourceConfigKey(
-    "streams.heartbeat.interval.ms", INT, "5000", "The heartbeat interval of members." + NO_STREAMS_GROUPS, at_least=1
+    "streams.heartbeat.interval.ms",
+    INT,
+    "5000",
+    "The interval in ms at which members of this streams group are told to send heartbeats.",
+    at_least=1,
+    broker=(BrokerDefault(GROUP_STREAMS_HEARTBEAT_INTERVAL_MS),),
 )
 STREAMS_NUM_STANDBY_REPLICAS = ResourceConfigKey(
-    "streams.num.standby.replicas", INT, "0", "The standby replicas of each task." + NO_STREAMS_GROUPS, at_least=0
+    "streams.num.standby.replicas",
+    INT,
+    "0",
+    "How many standby tasks each task with state stores has.",
+    at_least=0,
+    broker=(BrokerDefault(GROUP_STREAMS_NUM_STANDBY_REPLICAS),),
 )
 STREAMS_INITIAL_REBALANCE_DELAY_MS = ResourceConfigKey(
     "streams.initial.rebalance.delay.ms",
     INT,
     "3000",
-    "How long the first rebalance waits for more members." + NO_STREAMS_GROUPS,
+    "How long in ms the first assignment of this streams group waits for more members.",
     at_least=0,
+    broker=(BrokerDefault(GROUP_STREAMS_INITIAL_REBALANCE_DELAY_MS),),
 )
 STREAMS_ASSIGNMENT_INTERVAL_MS = ResourceConfigKey(
     "streams.assignment.interval.ms",
     INT,
     "1000",
-    "The least time between two target assignments." + NO_STREAMS_GROUPS,
+    "The least time in ms between two target assignments of this streams group.",
     at_least=0,
+    broker=(BrokerDefault(GROUP_STREAMS_ASSIGNMENT_INTERVAL_MS),),
 )
 
 ALL_GROUP_KEYS: Final[tuple[ResourceConfigKey, ...]] = tuple(
@@ -233,5 +253,17 @@ SHARE_RECORDS: Final = KindConfigs(
     protocol=None,
 )
 """What holds for the records that share groups are given; the group coordinator does not ask for it."""
-ALL_KINDS: Final = (CONSUMER_GROUPS, SHARE_GROUPS)
+STREAMS_GROUPS: Final = KindConfigs(
+    "streams",
+    STREAMS_VERSION,
+    (
+        STREAMS_SESSION_TIMEOUT_MS,
+        STREAMS_HEARTBEAT_INTERVAL_MS,
+        STREAMS_ASSIGNMENT_INTERVAL_MS,
+        STREAMS_INITIAL_REBALANCE_DELAY_MS,
+        STREAMS_NUM_STANDBY_REPLICAS,
+    ),
+    protocol="streams",
+)
+ALL_KINDS: Final = (CONSUMER_GROUPS, SHARE_GROUPS, STREAMS_GROUPS)
 """The kinds of groups that have such values."""

@@ -131,6 +131,8 @@ class CurrentGroupSettings:
         own = _valid(key, configs)
         if own is None:
             return int(self._config[key.broker[0].key])
+        if key not in RANGES:
+            return int(own)
         least, most = RANGES[key]
         value = min(int(own), _setting(most, self._config))
         return value if least is None else max(value, _setting(least, self._config))

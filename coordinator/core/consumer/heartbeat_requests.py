@@ -33,7 +33,7 @@ class Rejection(msgspec.Struct, frozen=True):
     """Why a request is rejected."""
 
     error: ErrorCode
-    message: str
+    message: str | None
     injected: bool = False
     """A fault of a test is the reason."""
 

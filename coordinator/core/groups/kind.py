@@ -28,6 +28,8 @@ CONSUMER_NAME: Final = "consumer"
 """The kind of the groups of ConsumerGroupHeartbeat (KIP-848)."""
 SHARE_NAME: Final = "share"
 """The kind of the groups of ShareGroupHeartbeat (KIP-932)."""
+STREAMS_NAME: Final = "streams"
+"""The kind of the groups of StreamsGroupHeartbeat (KIP-1071)."""
 
 Handler = Callable[[Any, Any, OperationContext], Decision]
 """(group, request, context) → decision."""

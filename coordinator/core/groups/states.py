@@ -47,7 +47,13 @@ class GroupState(StrEnum):
     """
 
     RECONCILING = "Reconciling"
-    """A consumer group in which some member has not reached its target assignment yet (KIP-848)."""
+    """A consumer or streams group in which some member has not reached its target assignment yet (KIP-848)."""
+
+    NOT_READY = "NotReady"
+    """A streams group whose topology cannot run yet: topics are missing, or have wrong numbers of partitions (KIP-1071).
+
+    Members are in the group and have no tasks; their heartbeats tell them what is missing.
+    """
 
     DEAD = "Dead"
     """The group is removed. No request is handled in this state: DescribeGroups and the audit show it for a group that
@@ -62,4 +68,5 @@ COMPLETING_REBALANCE: Final = GroupState.COMPLETING_REBALANCE
 STABLE: Final = GroupState.STABLE
 ASSIGNING: Final = GroupState.ASSIGNING
 RECONCILING: Final = GroupState.RECONCILING
+NOT_READY: Final = GroupState.NOT_READY
 DEAD: Final = GroupState.DEAD

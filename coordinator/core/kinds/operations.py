@@ -27,6 +27,10 @@ from coordinator.core.share import heartbeat as share_heartbeat
 from coordinator.core.share import heartbeat_requests as share_heartbeat_requests
 from coordinator.core.share import offset_alteration, state_deletion
 from coordinator.core.share.kind import SHARE
+from coordinator.core.streams import describe as streams_describe
+from coordinator.core.streams import heartbeat as streams_heartbeat
+from coordinator.core.streams import heartbeat_requests as streams_heartbeat_requests
+from coordinator.core.streams.kind import STREAMS
 
 JOIN_GROUP: Final = Operation(
     "JoinGroup",
@@ -68,6 +72,19 @@ SHARE_GROUP_DESCRIBE: Final = Operation(
     by_kind("ShareGroupDescribe", SHARE),
     share_describe.error_response,
     share_describe.prepare,
+)
+STREAMS_GROUP_HEARTBEAT: Final = Operation(
+    "StreamsGroupHeartbeat",
+    by_kind("StreamsGroupHeartbeat", STREAMS, of_other_kind=partial(streams_heartbeat.join_classic, STREAMS)),
+    streams_heartbeat_requests.error_response,
+    streams_heartbeat_requests.prepare,
+    too_large=too_large_by_kind("StreamsGroupHeartbeat", STREAMS),
+)
+STREAMS_GROUP_DESCRIBE: Final = Operation(
+    "StreamsGroupDescribe",
+    by_kind("StreamsGroupDescribe", STREAMS),
+    streams_describe.error_response,
+    streams_describe.prepare,
 )
 ALTER_SHARE_OFFSETS: Final = Operation(
     "alter share offsets",

@@ -8,8 +8,9 @@ from coordinator.core.decision import NOTHING, Decision, OperationContext
 from coordinator.core.groups.group import Group
 from coordinator.core.groups.kind import CLASSIC_NAME, FailureHandler, GroupKind, Handler
 from coordinator.core.share.kind import SHARE
+from coordinator.core.streams.kind import STREAMS
 
-KINDS: Final[dict[str, GroupKind]] = {kind.name: kind for kind in (CLASSIC, CONSUMER, SHARE)}
+KINDS: Final[dict[str, GroupKind]] = {kind.name: kind for kind in (CLASSIC, CONSUMER, SHARE, STREAMS)}
 """Name → kind. Each kind of the coordinator has one line here; all tables of events and records are made from it."""
 
 

@@ -2,22 +2,13 @@
 
 from typing import Final
 
-import msgspec
-
 from coordinator.explain.protocols.classic import CLASSIC
 from coordinator.explain.protocols.consumer import CONSUMER
 from coordinator.explain.protocols.protocol import Protocol
 from coordinator.explain.protocols.share import SHARE
+from coordinator.explain.protocols.streams import STREAMS
 
-
-def _as_consumer(name: str) -> Protocol:
-    """A protocol of which another Kafka's logs tell group epochs, and nothing else that differs."""
-    return msgspec.structs.replace(CONSUMER, name=name, stores_steps=False)
-
-
-PROTOCOLS: Final[dict[str, Protocol]] = {
-    protocol.name: protocol for protocol in (CLASSIC, CONSUMER, SHARE, _as_consumer("streams"))
-}
+PROTOCOLS: Final[dict[str, Protocol]] = {protocol.name: protocol for protocol in (CLASSIC, CONSUMER, SHARE, STREAMS)}
 """Type of group → its protocol. Each protocol has one line here."""
 
 

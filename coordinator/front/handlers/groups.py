@@ -24,6 +24,7 @@ from coordinator.core.offsets import fetch as offset_fetch
 from coordinator.core.offsets.records import asks_for_few
 from coordinator.core.operation import Answer, Operation
 from coordinator.core.share import describe as share_describe
+from coordinator.core.streams import describe as streams_describe
 from coordinator.front.dispatch import DEFERRED, DispatchTable, Downgrade, ErrorResponse, Handler
 from coordinator.front.group_context import GroupContext
 from coordinator.front.handlers.large_answers import BytesOf, LargeAnswers, Merged
@@ -90,7 +91,11 @@ SHARE_HEARTBEAT: Final = OneGroup(operations.SHARE_GROUP_HEARTBEAT, 1, 1)
 SHARE_DESCRIBE: Final = ManyGroups(
     operations.SHARE_GROUP_DESCRIBE, 1, 1, share_describe.per_group, share_describe.merge, described_bytes
 )
-"""The APIs of share groups, which only nodes with logs of their own have."""
+STREAMS_HEARTBEAT: Final = OneGroup(operations.STREAMS_GROUP_HEARTBEAT, 0, 0)
+STREAMS_DESCRIBE: Final = ManyGroups(
+    operations.STREAMS_GROUP_DESCRIBE, 0, 0, streams_describe.per_group, streams_describe.merge, described_bytes
+)
+"""The APIs of share and streams groups, which only nodes with logs of their own have."""
 
 
 NAMES_AT_ONCE: Final = 500
@@ -135,6 +140,13 @@ class GroupHandlers:
             partial(self.enqueue_parts, SHARE_DESCRIBE),
             described.error_response,
             versions=(1, 1),
+        )
+
+    def add_streams_to(self, table: DispatchTable) -> None:
+        heartbeat, described = STREAMS_HEARTBEAT.operation, STREAMS_DESCRIBE.operation
+        table.add(heartbeat.name, partial(self.enqueue, STREAMS_HEARTBEAT), heartbeat.error_response, versions=(0, 0))
+        table.add(
+            described.name, partial(self.enqueue_parts, STREAMS_DESCRIBE), described.error_response, versions=(0, 0)
         )
 
     def enqueue(self, api: OneGroup, request: Any, context: RequestContext) -> Any:

@@ -12,6 +12,7 @@ from typing import Final
 import msgspec
 
 from coordinator.core.streams.assignors.priority_queue import JavaPriorityQueue
+from coordinator.core.streams.tasks import TaskAssignment, Tasks, utf16
 
 NAME: Final = "sticky"
 TASKS_AT_ONCE: Final = 150
@@ -19,8 +20,6 @@ TASKS_AT_ONCE: Final = 150
 
 TaskId = tuple[str, int]
 """Subtopology id, and partition: the number of the task in it."""
-Tasks = dict[str, tuple[int, ...]]
-"""Subtopology id → numbers of tasks, ascending. It has no subtopology without tasks."""
 
 
 class TaskSource(msgspec.Struct, frozen=True):
@@ -39,18 +38,6 @@ class StreamsSubscriber(msgspec.Struct, frozen=True):
     process_id: str
     active: Mapping[str, Sequence[int]]
     standby: Mapping[str, Sequence[int]]
-
-
-class AssignedTasks(msgspec.Struct, frozen=True):
-    """What a member is to have."""
-
-    active: Tasks
-    standby: Tasks
-
-
-def utf16(text: str) -> bytes:
-    """Texts in the order of Java's String.compareTo."""
-    return text.encode("utf-16-be", "surrogatepass")
 
 
 def by_partition(task: TaskId) -> tuple[int, bytes]:
@@ -154,12 +141,12 @@ class _Assignment:
                     standbys.setdefault((subtopology_id, task), []).append(member)
         return owners, standbys
 
-    def steps(self) -> Generator[None, None, dict[str, AssignedTasks]]:
+    def steps(self) -> Generator[None, None, dict[str, TaskAssignment]]:
         yield from self._assign_active()
         if self._standbys and self.stateful:
             yield from self._assign_standbys()
         return {
-            member_id: AssignedTasks(_by_subtopology(member.active), _by_subtopology(member.standby))
+            member_id: TaskAssignment(_by_subtopology(member.active), _by_subtopology(member.standby))
             for member_id, member in self.members.items()
         }
 
@@ -289,7 +276,7 @@ def assignment_steps(
     processes: Mapping[str, Sequence[str]],
     sources: Sequence[TaskSource],
     standbys: int,
-) -> Generator[None, None, dict[str, AssignedTasks]]:
+) -> Generator[None, None, dict[str, TaskAssignment]]:
     """The tasks of each member, in steps.
 
     `processes`: process id → its members; both in the order in which Kafka's queues are filled. `standbys` is

@@ -1,0 +1,312 @@
+"""The audit of streams groups (KIP-1071): from their events to the fields of audit events.
+
+A generation is a group epoch, which begins when it rises and starts when its target assignment was computed. It is
+stable when each member has its tasks. A task is told by the partitions that it reads.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Final, cast
+
+from coordinator.audit import schema
+from coordinator.audit.fields import Fields, connection_fields
+from coordinator.audit.group_state import GroupAuditState, by_topic
+from coordinator.audit.kind_audit import KindAudit, Projection, ms_between
+from coordinator.audit.world import World
+from coordinator.core.causes import Cause
+from coordinator.core.groups.states import ASSIGNING, EMPTY, RECONCILING, STABLE, GroupState
+from coordinator.core.streams import events
+from coordinator.core.streams.group import PROTOCOL_TYPE, StreamsGroup
+from coordinator.core.streams.member import StreamsMember, TasksState
+
+Partitions = set[tuple[str, int]]
+
+
+def topics_read(group: StreamsGroup) -> list[str]:
+    """What the topology reads: source topics and repartition topics."""
+    return [] if group.topology is None else sorted(group.topology.topics_read())
+
+
+def _partitions(group: StreamsGroup, tasks: Mapping[str, Iterable[int]], named_max: int) -> tuple[Partitions, int]:
+    """(topic, index) of what active tasks read, or nothing if they are too many; and how many they are."""
+    if group.topology is None:
+        return set(), 0
+    topics = {part.subtopology_id: list(part.topics_read()) for part in group.topology.subtopologies}
+    found: Partitions = set()
+    for subtopology_id, numbers in tasks.items():
+        for topic in topics.get(subtopology_id, ()):
+            found.update((topic, number) for number in numbers)
+    return (found, len(found)) if len(found) <= named_max else (set(), len(found))
+
+
+def _joined(
+    event: events.StreamsMemberJoined, group: StreamsGroup, state: GroupAuditState, before: GroupState, world: World
+) -> Fields:
+    state.remember_member(group.members[event.member_id], (), 0)
+    existing = state.set_subscription(event.member_id, topics_read(group))
+    state.note_epoch_trigger(Cause.NEW_MEMBER, existing.member, "", event.at_ms)
+    return {
+        "member": existing,
+        "session_timeout_ms": event.session_timeout_ms,
+        "rebalance_timeout_ms": event.metadata.rebalance_timeout_ms,
+        "protocols": [],
+        "subscribed_topics": existing.topics,
+        "unnamed_topics": existing.unnamed_topics,
+        "reason": "",
+        "join_ms": None,
+        "protocol_type": PROTOCOL_TYPE,
+        "subscribed_pattern": "",
+        "rack_id": event.metadata.rack_id or "",
+        "fills_group": event.fills_group,
+    }
+
+
+def _updated(
+    event: events.StreamsMemberUpdated, group: StreamsGroup, state: GroupAuditState, before: GroupState, world: World
+) -> Fields:
+    state.replace_member(event.member_id, group.members[event.member_id])
+    existing = state.set_subscription(event.member_id, topics_read(group))
+    state.note_epoch_trigger(Cause.METADATA_CHANGED, existing.member, "", event.at_ms)
+    return {
+        "member": existing,
+        "metadata_changed": True,
+        "subscribed_topics": existing.topics,
+        "reason": "",
+        "unnamed_topics": existing.unnamed_topics,
+        "join_ms": None,
+        "subscribed_pattern": "",
+        "session_timeout_ms": None,
+        "rebalance_timeout_ms": event.metadata.rebalance_timeout_ms,
+        "protocols": [],
+        "rack_id": event.metadata.rack_id or "",
+        "last_heard_ms": None,
+    }
+
+
+def _removed(
+    event: events.StreamsMemberRemoved, group: StreamsGroup, state: GroupAuditState, before: GroupState, world: World
+) -> Fields:
+    existing = state.remove_member(event.member_id, event.at_ms)
+    member = existing.member
+    state.note_epoch_trigger(event.cause, member, event.reason, event.at_ms)
+    state.note_removal(existing, event.last_heard_ms, False)
+    return {
+        "member": existing,
+        "cause": event.cause,
+        "reason": event.reason,
+        "session_timeout_ms": event.session_timeout_ms or member.session_timeout_ms,
+        "last_heard_ms": event.last_heard_ms,
+        "last_joined_ms": member.joined_ms,
+        "last_committed_ms": member.committed_ms,
+        "requested_by": None,
+        **connection_fields(event.connection, event.coordinator_paused_ms),
+    }
+
+
+def _superseded(
+    event: events.StreamsGroupEpochBumped, group: StreamsGroup, state: GroupAuditState, before: GroupState, world: World
+) -> Fields | None:
+    if not state.is_rebalancing:
+        return None
+    return {
+        "rebalance_ms": ms_between(state.rebalance_started_ms, event.at_ms) if state.rebalance_started_ms else None,
+        "never_synced": [],
+        "unnamed_members": 0,
+        "awaits_target": False,
+    }
+
+
+def _rebalance_started(
+    event: events.StreamsGroupEpochBumped, group: StreamsGroup, state: GroupAuditState, before: GroupState, world: World
+) -> Fields:
+    state.start_rebalance((), event.at_ms)
+    state.is_rebalancing = True
+    existing = state.members.get(event.member_id)
+    member = None if existing is None else existing.member
+    triggers = state.begin_epoch(event.cause, member, event.reason, event.at_ms)
+    trigger = next((trigger for trigger in triggers if trigger.cause is event.cause), triggers[0])
+    is_first = event.cause is Cause.NEW_MEMBER and len(group.members) == 1
+    changed = {} if is_first else world.changed(state.topics)
+    return {
+        "cause": event.cause,
+        "member": trigger.member,
+        "reason": trigger.reason,
+        "members": len(group.members),
+        "triggers": triggers,
+        "topic_changes": world.topic_changes(changed) if changed else {},
+        "lag": None,
+        "recreated_topics": world.recreated_topics(changed) if changed else [],
+    }
+
+
+def _emptied(
+    event: events.StreamsGroupEpochBumped, group: StreamsGroup, state: GroupAuditState, before: GroupState, world: World
+) -> Fields | None:
+    if group.state is not EMPTY:
+        return None
+    triggers, unnamed_triggers = state.pop_triggers()
+    state.end_rebalance()
+    state.is_rebalancing = False
+    return {"rebalance_ms": 0, "triggers": triggers, "unnamed_triggers": unnamed_triggers}
+
+
+def _generation_started(
+    event: events.StreamsTargetComputed, group: StreamsGroup, state: GroupAuditState, before: GroupState, world: World
+) -> Fields:
+    triggers, unnamed_triggers = state.pop_triggers()
+    started_ms = state.rebalance_started_ms or event.at_ms
+    gone = world.gone_topics(state.topics)
+    state.topics = world.topics(topics_read(group))
+    state.start_generation(event.at_ms)
+    return {
+        "protocol_type": PROTOCOL_TYPE,
+        "protocol_name": event.assignor,
+        "leader": "",
+        "members": len(group.members),
+        "join_ms": ms_between(started_ms, event.at_ms),
+        "triggers": triggers,
+        "unnamed_triggers": unnamed_triggers,
+        "pending_members": [],
+        "slowest_member": None,
+        "slowest_join_ms": 0,
+        "target_epoch": event.epoch,
+        "gone_topics": gone,
+    }
+
+
+def _assigned(
+    event: events.StreamsMemberAssigned, group: StreamsGroup, state: GroupAuditState, before: GroupState, world: World
+) -> Fields:
+    current, member_id, at_ms = event.current, event.member_id, event.at_ms
+    existing = state.members[member_id]
+    nameable = state.nameable_partitions + len(existing.owned)
+    partitions, count = _partitions(group, current.assigned.active, nameable)
+    revoking, revoking_count = _partitions(group, current.pending.active, schema.PARTITIONS_NAMED_MAX)
+    gained, lost, kept = state.reassign(member_id, partitions, count - len(partitions), revoking, at_ms)
+    return {
+        "member": existing,
+        "partitions": by_topic(partitions),
+        "gained": gained,
+        "lost": lost,
+        "kept": kept,
+        "unnamed_partitions": count - len(partitions),
+        "member_epoch": current.epoch,
+        "member_state": current.state.name,
+        "partition_count": count,
+        "revoking": by_topic(revoking),
+        "revoking_count": revoking_count,
+        "waits_for": _waits_for(group, member_id, state) if current.state is TasksState.UNRELEASED_TASKS else [],
+        "reconcile_ms": max(at_ms - (state.generation_started_ms or at_ms), 0),
+    }
+
+
+def _waits_for(group: StreamsGroup, member_id: str, state: GroupAuditState) -> list[schema.WaitedFor]:
+    """Who has not given up the active tasks that the member is to get; nothing if they are too many to name."""
+    target, has = group.target(member_id).active, group.members[member_id].current.assigned.active
+    missing = {
+        subtopology_id: {number for number in numbers if number not in has.get(subtopology_id, {})}
+        for subtopology_id, numbers in target.items()
+    }
+    found = []
+    for other_id, other in group.members.items():
+        if other_id == member_id or len(found) == schema.MEMBERS_NAMED_MAX:
+            continue
+        held = {
+            subtopology_id: numbers & {*tasks.get(subtopology_id, {})}
+            for subtopology_id, numbers in missing.items()
+            for tasks in ({**other.current.pending.active, **other.current.assigned.active},)
+        }
+        partitions, _ = _partitions(group, held, schema.PARTITIONS_NAMED_MAX)
+        if partitions and other_id in state.members:
+            found.append(schema.WaitedFor(cast(Any, state.members[other_id]), by_topic(partitions)))
+    return found
+
+
+def _stable(
+    event: events.StreamsMemberAssigned, group: StreamsGroup, state: GroupAuditState, before: GroupState, world: World
+) -> Fields | None:
+    if group.state is not STABLE or not state.is_rebalancing:
+        return None
+    started_ms, computed_ms = state.rebalance_started_ms or event.at_ms, state.generation_started_ms or event.at_ms
+    join_ms, sync_ms = ms_between(started_ms, computed_ms), ms_between(computed_ms, event.at_ms)
+    silent_partition_ms, commits_rejected = state.silent_partition_ms, state.commits_rejected
+    moved, unowned_partition_ms = state.moved, state.unowned_partition_ms
+    state.forget_old_owners()
+    state.end_rebalance()
+    state.is_rebalancing = False
+    return {
+        "members": len(group.members),
+        "partitions": sum(
+            _partitions(group, member.current.assigned.active, 0)[1] for member in group.members.values()
+        ),
+        "partitions_moved": moved,
+        "join_ms": join_ms,
+        "sync_ms": sync_ms,
+        "rebalance_ms": join_ms + sync_ms,
+        "unowned_partition_ms": unowned_partition_ms,
+        "partitions_moved_needed": None,
+        "silent_partition_ms": silent_partition_ms,
+        "commits_rejected": commits_rejected,
+        "lag": world.lag(),
+        "slowest_member": state.members[event.member_id] if sync_ms else None,
+        "slowest_sync_ms": sync_ms,
+    }
+
+
+def _remember(group: StreamsGroup, state: GroupAuditState, world: World) -> None:
+    state.is_rebalancing = group.state in (ASSIGNING, RECONCILING)
+    if group.state is RECONCILING:
+        state.rebalance_started_ms = group.target_computed_ms
+        state.start_generation(group.target_computed_ms)
+    for member in group.members.values():
+        partitions, count = _partitions(group, member.current.assigned.active, state.nameable_partitions)
+        state.remember_member(member, partitions, count - len(partitions))
+        revoking, _ = _partitions(group, member.current.pending.active, schema.PARTITIONS_NAMED_MAX)
+        state.set_revoking(member.member_id, revoking)
+        state.set_subscription(member.member_id, topics_read(group))
+    state.topics = world.topics(topics_read(group))
+
+
+def _progress(group: StreamsGroup, state: GroupAuditState) -> dict[str, schema.MemberProgress]:
+    return {
+        member.member_id: schema.MemberProgress(
+            member.current.epoch,
+            member.current.state.name,
+            _partitions(group, member.current.assigned.active, 0)[1],
+            by_topic(state.members[member.member_id].revoking),
+            _partitions(group, member.current.pending.active, 0)[1],
+        )
+        for member in group.members.values()
+    }
+
+
+def _mark(member: StreamsMember) -> tuple[str, int, str, int, int]:
+    current = member.current
+    return (
+        member.member_id,
+        current.epoch,
+        current.state.name,
+        sum(map(len, current.assigned.active.values())),
+        sum(map(len, current.pending.active.values())),
+    )
+
+
+STREAMS: Final = KindAudit(
+    projections={
+        events.StreamsMemberJoined: (Projection(schema.MemberJoined, _joined),),
+        events.StreamsMemberUpdated: (Projection(schema.MemberRejoined, _updated),),
+        events.StreamsMemberRemoved: (Projection(schema.MemberRemoved, _removed),),
+        events.StreamsGroupEpochBumped: (
+            Projection(schema.RebalanceSuperseded, _superseded),
+            Projection(schema.RebalanceStarted, _rebalance_started),
+            Projection(schema.GroupEmptied, _emptied),
+        ),
+        events.StreamsTargetComputed: (Projection(schema.GenerationStarted, _generation_started),),
+        events.StreamsMemberAssigned: (
+            Projection(schema.MemberReconciled, _assigned),
+            Projection(schema.GenerationStable, _stable),
+        ),
+    },
+    remember=_remember,
+    mark=_mark,
+    progress=_progress,
+)

@@ -1,0 +1,149 @@
+"""StreamsGroupHeartbeat before its group is asked: what Kafka rejects there, and the responses.
+
+Counterpart in Kafka: `throwIfStreamsGroupHeartbeatRequestIsInvalid` of `GroupCoordinatorService`, and the checks of
+topic names in `KafkaApis`.
+"""
+
+from typing import Any, Final
+
+from _wire.errors import ErrorCode
+from _wire.messages.streams_group_heartbeat import (
+    StreamsGroupHeartbeatRequest,
+    StreamsGroupHeartbeatResponse,
+    Topology,
+)
+from coordinator.core.consumer.heartbeat_requests import Rejection, is_blank
+from coordinator.core.decision import OperationContext
+from coordinator.core.operation import Answer
+from coordinator.core.streams.member import LEAVE_EPOCH, LEAVE_STATIC_EPOCH, NO_EPOCH
+from coordinator.core.streams.settings import streams_settings_of
+from coordinator.internal_topics import INTERNAL_TOPICS
+from coordinator.log.names import check_topic_name
+
+API: Final = "StreamsGroupHeartbeat"
+UNCHANGED_TIMEOUT: Final = -1
+
+
+def streams_rejection_response(rejection: Rejection) -> StreamsGroupHeartbeatResponse:
+    return StreamsGroupHeartbeatResponse(error_code=rejection.error, error_message=rejection.message, status=[])
+
+
+def error_response(
+    request: StreamsGroupHeartbeatRequest, error: ErrorCode, api_version: int
+) -> StreamsGroupHeartbeatResponse:
+    return StreamsGroupHeartbeatResponse(error_code=error, status=[])
+
+
+def prepare(request: StreamsGroupHeartbeatRequest, context: OperationContext) -> StreamsGroupHeartbeatRequest | Answer:
+    """Reject what needs no group to be found wrong."""
+    if not streams_settings_of(context.environment).is_enabled():
+        disabled = "The group coordinator does not serve streams groups: streams.version is 0."
+        return Answer(streams_rejection_response(Rejection(ErrorCode.UNSUPPORTED_VERSION, disabled)))
+    rejection = _invalid_names(request.topology) or _invalid(request)
+    return request if rejection is None else Answer(streams_rejection_response(rejection))
+
+
+def named_topics(topology: Topology) -> set[str]:
+    """All topics that a topology names, sinks too: its client needs to have DESCRIBE on them."""
+    found: set[str] = set()
+    for part in topology.subtopologies:
+        found.update(part.source_topics, part.repartition_sink_topics)
+        found.update(topic.name for topic in part.repartition_source_topics)
+        found.update(topic.name for topic in part.state_changelog_topics)
+    return found
+
+
+def _invalid_names(topology: Topology | None) -> Rejection | None:
+    if topology is None:
+        return None
+    names = named_topics(topology)
+    internal = sorted(names & INTERNAL_TOPICS)
+    if internal:
+        reason = f"Use of Kafka internal topics {', '.join(internal)} in a Kafka Streams topology is prohibited."
+        return Rejection(ErrorCode.STREAMS_INVALID_TOPOLOGY, reason)
+    invalid = sorted(name for name in names if not _is_valid(name))
+    if invalid:
+        reason = f"Topic names {', '.join(invalid[:3])} are not valid topic names."
+        return Rejection(ErrorCode.STREAMS_INVALID_TOPOLOGY, reason)
+    return None
+
+
+def _is_valid(name: str) -> bool:
+    try:
+        check_topic_name(name)
+    except ValueError:
+        return False
+    return True
+
+
+def _invalid(request: StreamsGroupHeartbeatRequest) -> Rejection | None:
+    reason = _unsupported_reason(request) or _invalid_reason(request)
+    if reason is not None:
+        return Rejection(ErrorCode.INVALID_REQUEST, reason)
+    if request.member_epoch == NO_EPOCH:
+        reason = _invalid_changelog_reason(request.topology)
+        if reason is not None:
+            return Rejection(ErrorCode.STREAMS_INVALID_TOPOLOGY, reason)
+    return None
+
+
+def _unsupported_reason(request: StreamsGroupHeartbeatRequest) -> str | None:
+    """What the protocol has and Kafka 4.3 does not support."""
+    if request.instance_id is not None:
+        return "Static membership is not yet supported."
+    if request.task_offsets is not None:
+        return "TaskOffsets are not supported yet."
+    if request.task_end_offsets is not None:
+        return "TaskEndOffsets are not supported yet."
+    if request.warmup_tasks:
+        return "WarmupTasks are not supported yet."
+    if request.topology is not None and any(part.source_topic_regex for part in request.topology.subtopologies):
+        return "Regular expressions for source topics are not supported yet."
+    return None
+
+
+def _invalid_reason(request: StreamsGroupHeartbeatRequest) -> str | None:
+    if is_blank(request.member_id):
+        return "MemberId can't be empty."
+    if is_blank(request.group_id):
+        return "GroupId can't be empty."
+    if request.rack_id is not None and is_blank(request.rack_id):
+        return "RackId can't be empty."
+    epoch = request.member_epoch
+    if epoch == NO_EPOCH:
+        reason = _invalid_join_reason(request)
+        if reason is not None:
+            return reason
+    elif epoch == LEAVE_STATIC_EPOCH:
+        return "InstanceId can't be null."
+    elif epoch < LEAVE_EPOCH:
+        return "MemberEpoch is invalid."
+    lists = request.active_tasks, request.standby_tasks, request.warmup_tasks
+    if any(tasks is None for tasks in lists) and any(tasks is not None for tasks in lists):
+        return "If one task-type is non-null, all must be non-null."
+    if epoch != NO_EPOCH and request.topology is not None:
+        return "Topology can only be provided when (re-)joining."
+    return None
+
+
+def _invalid_join_reason(request: StreamsGroupHeartbeatRequest) -> str | None:
+    if request.rebalance_timeout_ms == UNCHANGED_TIMEOUT:
+        return "RebalanceTimeoutMs must be provided in first request."
+    for name, tasks in (
+        ("ActiveTasks", request.active_tasks),
+        ("StandbyTasks", request.standby_tasks),
+        ("WarmupTasks", request.warmup_tasks),
+    ):
+        if tasks is None or tasks:
+            return f"{name} must be empty when (re-)joining."
+    return "Topology must be non-null when (re-)joining." if request.topology is None else None
+
+
+def _invalid_changelog_reason(topology: Topology | None) -> str | None:
+    changelogs: list[Any] = (
+        [] if topology is None else [topic for part in topology.subtopologies for topic in part.state_changelog_topics]
+    )
+    fixed = next((topic.name for topic in changelogs if topic.partitions), None)
+    if fixed is None:
+        return None
+    return f"Changelog topic {fixed} must have an undefined partition count."
