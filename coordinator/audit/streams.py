@@ -21,9 +21,9 @@ from coordinator.core.streams.member import StreamsMember, TasksState
 Partitions = set[tuple[str, int]]
 
 
-def topics_read(group: StreamsGroup) -> list[str]:
+def topics_read(group: StreamsGroup) -> tuple[str, ...]:
     """What the topology reads: source topics and repartition topics."""
-    return [] if group.topology is None else sorted(group.topology.topics_read())
+    return () if group.topology is None else tuple(sorted(group.topology.topics_read()))
 
 
 def _partitions(group: StreamsGroup, tasks: Mapping[str, Iterable[int]], named_max: int) -> tuple[Partitions, int]:

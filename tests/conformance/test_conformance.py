@@ -37,6 +37,13 @@ SHARE_STRICT: Final = SHARE | {
     "group.share.partition.max.record.locks": "100",
     "share.coordinator.snapshot.update.records.per.snapshot": "3",
 }
+STREAMS: Final = CONSUMER | {
+    "group.streams.min.session.timeout.ms": "500",
+    "group.streams.min.heartbeat.interval.ms": "100",
+    "group.streams.heartbeat.interval.ms": "500",
+    "group.streams.assignment.interval.ms": "0",
+    "group.streams.initial.rebalance.delay.ms": "0",
+}
 PROFILES: Final = {
     "default": {},
     "max-size": {"group.max.size": "2"},
@@ -58,6 +65,16 @@ PROFILES: Final = {
     "share": SHARE,
     "share-strict": SHARE_STRICT,
     "share-sessions": SHARE_STRICT | {"group.share.max.share.sessions": "2"},
+    "streams": STREAMS,
+    "streams-strict": STREAMS
+    | {
+        "group.streams.session.timeout.ms": "4000",
+        "group.streams.max.size": "2",
+        "group.streams.num.standby.replicas": "1",
+        "group.streams.max.standby.replicas": "1",
+        "group.streams.initial.rebalance.delay.ms": "2500",
+        "group.streams.assignment.interval.ms": "5000",
+    },
 }
 
 

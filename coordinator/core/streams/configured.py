@@ -152,6 +152,11 @@ class _NotCopartitioned(Exception):
     """Topics of a copartition group that have different numbers of partitions."""
 
 
+def _different(counts: Mapping[str, int]) -> _NotCopartitioned:
+    named = ", ".join(f"{name}={counts[name]}" for name in sorted(counts, key=utf16))
+    return _NotCopartitioned(f"Following topics do not have the same number of partitions: [{{{named}}}]")
+
+
 def _enforce_copartitioning(topology: Topology, sources: Mapping[str, int], repartition: dict[str, int]) -> None:
     """Give the flexible repartition topics the number of their copartition group, which is set in `repartition`."""
     fixed = {
@@ -186,15 +191,13 @@ def _enforce(names: list[str], sources: Mapping[str, int], repartition: dict[str
     if plain:
         count = next(iter(plain.values()))
         if any(other != count for other in plain.values()):
-            counts = ", ".join(f"{name}: {plain[name]}" for name in sorted(plain, key=utf16))
-            raise _NotCopartitioned(f"Following topics do not have the same number of partitions: {counts}.")
+            raise _different(plain)
         _check_fixed(flexible, repartition, fixed, count)
     elif fixed:
         own = {name: repartition[name] for name in flexible if name in fixed}
         counts = set(own.values())
         if len(counts) > 1:
-            named = ", ".join(f"{name}: {own[name]}" for name in sorted(own, key=utf16))
-            raise _NotCopartitioned(f"Following topics do not have the same number of partitions: {named}.")
+            raise _different(own)
         count = counts.pop() if counts else max(repartition[name] for name in flexible)
     else:
         count = max(repartition[name] for name in flexible)

@@ -138,7 +138,7 @@ def _decide(
     step = StreamsMemberUpdate(group, context, request)
     current = step.decide()
     if isinstance(current, Rejection):
-        return _Rejected(_without_text(current), tuple(step.unstored))
+        return _Rejected(current, tuple(step.unstored))
     answer = _Answer(group, step, current, request, context)
     try:
         response = answer.response()
@@ -159,13 +159,6 @@ def _decide(
         no_step_follows=not events and not unstored,
         weight=step.weight,
     )
-
-
-def _without_text(rejection: Rejection) -> Rejection:
-    """Kafka has no text for what it did not expect."""
-    if rejection.error is ErrorCode.UNKNOWN_SERVER_ERROR:
-        return Rejection(rejection.error, None)
-    return rejection
 
 
 def _check(group: StreamsGroup, request: StreamsGroupHeartbeatRequest, context: OperationContext) -> Rejection | None:
@@ -246,12 +239,13 @@ class _Answer:
         step, group = self._step, self._group
         found = []
         if step.metadata.topology_epoch != step.topology.epoch:
-            stale = "The topology epoch of the member is older than that of the group."
-            found.append(TopologyStatus(StatusCode.STALE_TOPOLOGY, stale))
-        if step.is_delayed:
-            found.append(
-                TopologyStatus(StatusCode.ASSIGNMENT_DELAYED, "Assignment delayed due to the configured delay.")
+            stale = (
+                f"The member's topology epoch {step.metadata.topology_epoch} is behind the group's topology epoch "
+                f"{step.topology.epoch}."
             )
+            found.append(TopologyStatus(StatusCode.STALE_TOPOLOGY, stale))
+        if step.delay is not None:
+            found.append(TopologyStatus(StatusCode.ASSIGNMENT_DELAYED, step.delay))
         configured = step.configured
         if configured is not None and configured.status is not None:
             status = configured.status

@@ -46,6 +46,8 @@ from coordinator.core.streams.topology import EMPTY_TOPOLOGY, Topology, topology
 
 NO_METADATA: Final = StreamsMemberMetadata("", "")
 STANDBY_CONFIG: Final = "num.standby.replicas"
+INITIAL_DELAY: Final = "Assignment delayed due to the configured initial rebalance delay."
+ASSIGNMENT_INTERVAL: Final = "Assignment delayed due to the configured assignment interval."
 OPERATIONS_PER_EVENT: Final = 2
 """To store an event, apply it and report it takes as long as so many operations."""
 
@@ -73,8 +75,8 @@ class StreamsMemberUpdate:
         self.metadata = self._before
         self.configured: ConfiguredTopology | None = group.configured
         self.group_epoch = group.epoch
-        self.is_delayed = False
-        """Whether the target is older than the group epoch, and is not computed yet."""
+        self.delay: str | None = None
+        """Why the target is older than the group epoch, and is not computed yet; None: it is not."""
         self._target_epoch = group.target_epoch
         self._target: TaskAssignment = group.target(self._member_id)
 
@@ -110,7 +112,9 @@ class StreamsMemberUpdate:
     def _check_topology(self) -> Rejection | None:
         """The topology of the group is that of its first member; that of a member that joins has to be the same."""
         group, request = self._group, self._request
-        topology_epoch = self._before.topology_epoch
+        topology_epoch, tags = self._before.topology_epoch, request.client_tags
+        if tags is not None and len({tag.key for tag in tags}) < len(tags):
+            return Rejection(ErrorCode.UNKNOWN_SERVER_ERROR, None)  # as on Kafka
         if request.topology is not None:
             sent = topology_of(request.topology)
             topology_epoch = sent.epoch
@@ -122,7 +126,7 @@ class StreamsMemberUpdate:
 
     def _take_topology(self, sent: Topology) -> Rejection | None:
         if sent.epoch < 0 or len({part.subtopology_id for part in sent.subtopologies}) < len(sent.subtopologies):
-            return Rejection(ErrorCode.UNKNOWN_SERVER_ERROR, "")
+            return Rejection(ErrorCode.UNKNOWN_SERVER_ERROR, None)
         self.topology = sent
         return None
 
@@ -180,7 +184,7 @@ class StreamsMemberUpdate:
             except InvalidTopologyError as invalid:
                 return Rejection(ErrorCode.STREAMS_INVALID_TOPOLOGY, str(invalid))
             except UnexpectedTopologyError:
-                return Rejection(ErrorCode.UNKNOWN_SERVER_ERROR, "")
+                return Rejection(ErrorCode.UNKNOWN_SERVER_ERROR, None)
         self.unstored.append(
             StreamsTopologyConfigured(
                 group_id=group.group_id,
@@ -255,10 +259,11 @@ class StreamsMemberUpdate:
     def _begin_delay(self) -> None:
         group, delay_ms = self._group, self.settings.initial_rebalance_delay_ms
         joins = self._request.member_epoch == NO_EPOCH
+        if group.delayed_until_ms is not None:
+            self.delay = INITIAL_DELAY
         if not joins or delay_ms <= 0 or group.members or group.delayed_until_ms is not None:
-            self.is_delayed = group.delayed_until_ms is not None
             return
-        self.is_delayed = True
+        self.delay = INITIAL_DELAY
         delayed = StreamsAssignmentDelayed(
             group_id=group.group_id, at_ms=self._context.wall_ms, until_ms=self._context.now_ms + delay_ms
         )
@@ -270,12 +275,13 @@ class StreamsMemberUpdate:
         """Compute the target of the group epoch, unless the group waits for members or the last one is too recent."""
         group, context = self._group, self._context
         if group.target_epoch >= self.group_epoch:
-            self.is_delayed = False
+            self.delay = None
             return
-        if self.is_delayed or not is_due(
+        if self.delay is None and not is_due(
             group.target_computed_ms, self.settings.assignment_interval_ms, context.wall_ms
         ):
-            self.is_delayed = True
+            self.delay = ASSIGNMENT_INTERVAL
+        if self.delay is not None:
             return
         processes = {member_id: member.metadata.process_id for member_id, member in group.members.items()}
         processes[self._member_id] = self.metadata.process_id

@@ -39,6 +39,7 @@ def _record(key: Message, key_type: int, value: Message | None) -> StoredRecord:
 def member_record(group_id: str, member_id: str, metadata: StreamsMemberMetadata) -> StoredRecord:
     endpoint = metadata.user_endpoint
     value = member_message.StreamsGroupMemberMetadataValue(
+        instance_id=None,
         rack_id=metadata.rack_id,
         client_id=metadata.client_id,
         client_host=metadata.client_host,
