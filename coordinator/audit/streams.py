@@ -206,7 +206,7 @@ def _waits_for(group: StreamsGroup, member_id: str, state: GroupAuditState) -> l
         subtopology_id: {number for number in numbers if number not in has.get(subtopology_id, {})}
         for subtopology_id, numbers in target.items()
     }
-    found = []
+    found: list[schema.WaitedFor] = []
     for other_id, other in group.members.items():
         if other_id == member_id or len(found) == schema.MEMBERS_NAMED_MAX:
             continue

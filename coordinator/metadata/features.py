@@ -19,8 +19,9 @@ STREAMS_VERSION: Final = "streams.version"
 """Level 0 switches streams groups off (KIP-1071)."""
 HIGHEST_LEVELS: Final = {GROUP_VERSION: 1, SHARE_VERSION: 1, STREAMS_VERSION: 1, "transaction.version": 2}
 """Feature → its highest level, which a new cluster uses. Level 0 of `group.version` switches consumer groups off
-(KIP-848), that of `share.version` share groups, that of `streams.version` streams groups. A level below 2 of `transaction.version` lets clients add partitions
-before they write to them, as before KIP-890. No other feature of Kafka is of use to a client of this server."""
+(KIP-848), that of `share.version` share groups, that of `streams.version` streams groups. A level below 2 of
+`transaction.version` lets clients add partitions before they write to them, as before KIP-890. No other feature of
+Kafka is of use to a client of this server."""
 
 UPGRADE: Final = 1
 SAFE_DOWNGRADE: Final = 2

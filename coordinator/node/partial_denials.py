@@ -89,6 +89,12 @@ def rows_of(image: MetadataImage) -> Mapping[str, Row]:
             operations=operations_on_groups,
             has_operations=lambda request: request.include_authorized_operations,
         ),
+        "StreamsGroupDescribe": Row(
+            remove_denied=Elements("group_ids", "groups", name_key(ResourceType.GROUP)),
+            leave_out=hide_groups,
+            operations=operations_on_groups,
+            has_operations=lambda request: request.include_authorized_operations,
+        ),
         "DescribeShareGroupOffsets": Row(
             remove_denied=remove_from_share_offsets,
             leave_out=leave_out_topics_of_share_groups,

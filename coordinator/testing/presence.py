@@ -15,6 +15,7 @@ SPEAKING: Final = (
     "OffsetCommit",
     "ConsumerGroupHeartbeat",
     "ShareGroupHeartbeat",
+    "StreamsGroupHeartbeat",
 )
 """APIs whose requests name the member that sends them."""
 FORGET_FROM: Final = 1_000

@@ -22,6 +22,7 @@ CLIENTS: Final[dict[str, Callable[[Path, int], Rounds | FlinkRounds]]] = {
     "librdkafka": lambda folder, seed: Play(folder, librdkafka, seed),
     "java": lambda folder, seed: Play(folder, copier(), seed, JAVA_RECORDS_PER_ROUND),
     "streams": lambda folder, seed: WordCounts(folder, word_count(), seed),
+    "streams-protocol": lambda folder, seed: WordCounts(folder, word_count("streams"), seed),
     "flink": lambda folder, seed: FlinkRounds(folder, flink_sink(), seed, NAMINGS[seed % len(NAMINGS)]),
 }
 

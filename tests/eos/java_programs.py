@@ -58,12 +58,16 @@ def copier() -> Command:
     return command
 
 
-def word_count() -> Command:
-    """Instances of WordCount.java. The state of one is kept beside its file ALIVE. Raises ProgramsMissing."""
+def word_count(protocol: str = "classic") -> Command:
+    """Instances of WordCount.java. The state of one is kept beside its file ALIVE. Raises ProgramsMissing.
+
+    `protocol` is that of their group: `classic`, or `streams` (KIP-1071).
+    """
     java = _java(KAFKA, "-Xmx128m")
 
     def command(bootstrap: str, number: int, alive: Path) -> list[str]:
-        return [*java, "WordCount", bootstrap, APPLICATION, str(alive.with_suffix(".state")), SOURCE, SINK, str(alive)]
+        state = str(alive.with_suffix(".state"))
+        return [*java, "WordCount", bootstrap, APPLICATION, state, SOURCE, SINK, str(alive), protocol]
 
     return command
 

@@ -24,7 +24,16 @@ SECONDS: Final = 120
 PRODUCE_SECONDS: Final = 1
 SOURCE: Final = "source"
 SINK: Final = "sink"
-SETTINGS: Final = QUICK_GROUPS | {"transaction.abort.timed.out.transaction.cleanup.interval.ms": "1000"}
+SETTINGS: Final = QUICK_GROUPS | {
+    "transaction.abort.timed.out.transaction.cleanup.interval.ms": "1000",
+    # What members of the classic protocol ask for themselves.
+    "group.streams.min.session.timeout.ms": "3000",
+    "group.streams.session.timeout.ms": "3000",
+    "group.streams.min.heartbeat.interval.ms": "500",
+    "group.streams.heartbeat.interval.ms": "500",
+    "group.streams.num.standby.replicas": "1",
+    "group.streams.initial.rebalance.delay.ms": "0",
+}
 
 SILENT_SECONDS: Final = 8
 """After this time without a sign of life a worker hangs: librdkafka's send_offsets_to_transaction has no timeout."""

@@ -117,6 +117,8 @@ NEEDED: Final = {
     "ListConfigResources": "CLUSTER DESCRIBE_CONFIGS",
     "DescribeTopicPartitions": "each TOPIC DESCRIBE; found TOPIC DESCRIBE",
     "ShareGroupHeartbeat": "GROUP READ; TOPIC DESCRIBE",
+    "StreamsGroupHeartbeat": "GROUP READ; TOPIC DESCRIBE",
+    "StreamsGroupDescribe": "each GROUP DESCRIBE; found TOPIC DESCRIBE",
     # Also TOPIC READ, of the topics of the share session, which its requests do not name: their handler asks.
     "ShareFetch": "GROUP READ",
     "ShareAcknowledge": "GROUP READ",

@@ -78,6 +78,18 @@ from coordinator.config.share_group_keys import (
     GROUP_SHARE_RECORD_LOCK_DURATION_MS,
     GROUP_SHARE_SESSION_TIMEOUT_MS,
 )
+from coordinator.config.streams_group_keys import (
+    GROUP_STREAMS_ASSIGNMENT_INTERVAL_MS,
+    GROUP_STREAMS_HEARTBEAT_INTERVAL_MS,
+    GROUP_STREAMS_MAX_ASSIGNMENT_INTERVAL_MS,
+    GROUP_STREAMS_MAX_HEARTBEAT_INTERVAL_MS,
+    GROUP_STREAMS_MAX_SESSION_TIMEOUT_MS,
+    GROUP_STREAMS_MIN_ASSIGNMENT_INTERVAL_MS,
+    GROUP_STREAMS_MIN_HEARTBEAT_INTERVAL_MS,
+    GROUP_STREAMS_MIN_SESSION_TIMEOUT_MS,
+    GROUP_STREAMS_NUM_STANDBY_REPLICAS,
+    GROUP_STREAMS_SESSION_TIMEOUT_MS,
+)
 from coordinator.node.node import Node
 from tests.waiting import wait_for
 from tests.wire_client import ConnectionClosed, WireClient, join_request
@@ -197,7 +209,7 @@ INSTEAD: Final[dict[tuple[ConfigKey[Any], str], Outcome | None]] = {
     (GROUP_INITIAL_REBALANCE_DELAY_MS, str(INT32_MAX)): waits_for_more_members,
     (GROUP_MIN_SESSION_TIMEOUT_MS, str(INT32_MAX)): NOT_TAKEN,  # above the default of the longest timeout
     (GROUP_MAX_SESSION_TIMEOUT_MS, "1"): NOT_TAKEN,  # below the default of the shortest timeout
-    # Of consumer and share groups each value has a least and a most one, with defaults.
+    # Of consumer, share and streams groups each value has a least and a most one, with defaults.
     (GROUP_CONSUMER_SESSION_TIMEOUT_MS, "1"): NOT_TAKEN,
     (GROUP_CONSUMER_SESSION_TIMEOUT_MS, str(INT32_MAX)): NOT_TAKEN,
     (GROUP_CONSUMER_MIN_SESSION_TIMEOUT_MS, str(INT32_MAX)): NOT_TAKEN,
@@ -224,6 +236,18 @@ INSTEAD: Final[dict[tuple[ConfigKey[Any], str], Outcome | None]] = {
     (GROUP_SHARE_RECORD_LOCK_DURATION_MS, "3600000"): NOT_TAKEN,
     (GROUP_SHARE_PARTITION_MAX_RECORD_LOCKS, "10000"): NOT_TAKEN,
     (GROUP_SHARE_MAX_SHARE_SESSIONS, "1"): NOT_TAKEN,  # fewer than a group may have members
+    (GROUP_STREAMS_SESSION_TIMEOUT_MS, "1"): NOT_TAKEN,
+    (GROUP_STREAMS_SESSION_TIMEOUT_MS, str(INT32_MAX)): NOT_TAKEN,
+    (GROUP_STREAMS_MIN_SESSION_TIMEOUT_MS, str(INT32_MAX)): NOT_TAKEN,
+    (GROUP_STREAMS_MAX_SESSION_TIMEOUT_MS, "1"): NOT_TAKEN,
+    (GROUP_STREAMS_HEARTBEAT_INTERVAL_MS, "1"): NOT_TAKEN,
+    (GROUP_STREAMS_HEARTBEAT_INTERVAL_MS, str(INT32_MAX)): NOT_TAKEN,
+    (GROUP_STREAMS_MIN_HEARTBEAT_INTERVAL_MS, str(INT32_MAX)): NOT_TAKEN,
+    (GROUP_STREAMS_MAX_HEARTBEAT_INTERVAL_MS, "1"): NOT_TAKEN,
+    (GROUP_STREAMS_ASSIGNMENT_INTERVAL_MS, str(INT32_MAX)): NOT_TAKEN,
+    (GROUP_STREAMS_MIN_ASSIGNMENT_INTERVAL_MS, str(INT32_MAX)): NOT_TAKEN,
+    (GROUP_STREAMS_MAX_ASSIGNMENT_INTERVAL_MS, "0"): NOT_TAKEN,
+    (GROUP_STREAMS_NUM_STANDBY_REPLICAS, str(INT32_MAX)): NOT_TAKEN,
     # Classic groups cannot be switched off.
     (GROUP_COORDINATOR_REBALANCE_PROTOCOLS, "consumer"): NOT_TAKEN,
     (GROUP_COORDINATOR_REBALANCE_PROTOCOLS, "share"): NOT_TAKEN,

@@ -50,7 +50,8 @@ class GroupState(StrEnum):
     """A consumer or streams group in which some member has not reached its target assignment yet (KIP-848)."""
 
     NOT_READY = "NotReady"
-    """A streams group whose topology cannot run yet: topics are missing, or have wrong numbers of partitions (KIP-1071).
+    """A streams group whose topology cannot run yet: topics are missing, or have other numbers of partitions
+    than it needs (KIP-1071).
 
     Members are in the group and have no tasks; their heartbeats tell them what is missing.
     """

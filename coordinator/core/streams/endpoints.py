@@ -45,7 +45,9 @@ def _topic_partitions(tasks: Mapping[str, Iterable[int]], parts: Parts) -> list[
         part = parts.get(subtopology_id)
         if part is None:
             continue
-        numbers = sorted(numbers)
-        for name, count in part.topics_read():
-            found.append(TopicPartitions(topic=name, partitions=numbers[: min(count, len(numbers))]))
+        ascending = sorted(numbers)
+        found += (
+            TopicPartitions(topic=name, partitions=ascending[: min(count, len(ascending))])
+            for name, count in part.topics_read()
+        )
     return found

@@ -1,7 +1,7 @@
 """What can happen to a streams group. Applying an event is the only way a group changes; see `core/classic/events.py`.
 
-Counterpart in Kafka: the records that `GroupMetadataManager.replay` applies to a `StreamsGroup`, and what its heartbeats
-keep in memory.
+Counterpart in Kafka: the records that `GroupMetadataManager.replay` applies to a `StreamsGroup`, and what its
+heartbeats keep in memory.
 """
 
 from collections.abc import Mapping

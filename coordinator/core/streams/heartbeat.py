@@ -116,12 +116,11 @@ def _answered(
     """The decision; a rejection is reported in the audit of the group."""
     if isinstance(decided, Decision):
         return decided
-    unstored: tuple[Event, ...] = ()
-    if isinstance(decided, _Rejected):
-        decided, unstored = decided.rejection, decided.unstored
-    decision = replying(context, streams_rejection_response(decided), *unstored)
+    rejected = decided if isinstance(decided, _Rejected) else _Rejected(decided, ())
+    rejection, unstored = rejected.rejection, rejected.unstored
+    decision = replying(context, streams_rejection_response(rejection), *unstored)
     named = NamedMember(request.member_id, None, request.member_epoch)
-    return rejecting(group, API, named, decided.error, decision, context, injected=decided.injected)
+    return rejecting(group, API, named, rejection.error, decision, context, injected=rejection.injected)
 
 
 def _group_not_found(request: StreamsGroupHeartbeatRequest) -> Rejection:
@@ -236,7 +235,7 @@ class _Answer:
         return response
 
     def _statuses(self) -> list[TopologyStatus]:
-        step, group = self._step, self._group
+        step = self._step
         found = []
         if step.metadata.topology_epoch != step.topology.epoch:
             stale = (

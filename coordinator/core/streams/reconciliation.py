@@ -9,7 +9,15 @@ import msgspec
 
 from coordinator.core.streams.member import CurrentTasks, TasksState
 from coordinator.core.streams.task_owners import TaskOwners
-from coordinator.core.streams.tasks import NOTHING_ASSIGNED, TaskAssignment, TaskEpochs, Tasks, has_any, utf16
+from coordinator.core.streams.tasks import (
+    NOTHING_ASSIGNED,
+    EpochsByTask,
+    TaskAssignment,
+    TaskEpochs,
+    Tasks,
+    has_any,
+    utf16,
+)
 
 
 class OwnedTasks(msgspec.Struct, frozen=True):
@@ -64,27 +72,25 @@ def reconcile(current: CurrentTasks, asked: Reconciliation) -> CurrentTasks | No
 def _next(current: CurrentTasks, epoch_while_revoking: int, asked: Reconciliation) -> CurrentTasks:
     """The assignment on the way to the target: first give up, then get what is free."""
     assigned, target = current.assigned, asked.target
-    kept_active = {
-        subtopology_id: kept
-        for subtopology_id, tasks in assigned.active.items()
-        if (kept := {task: epoch for task, epoch in tasks.items() if task in target.active.get(subtopology_id, ())})
-    }
+    kept_active, revoked_active = _split(assigned.active, target.active)
     kept = TaskEpochs(kept_active, _common(assigned.standby, target.standby), _common(assigned.warmup, target.warmup))
-    revoked_active = {
-        subtopology_id: revoked
-        for subtopology_id, tasks in assigned.active.items()
-        if (
-            revoked := {
-                task: epoch for task, epoch in tasks.items() if task not in target.active.get(subtopology_id, ())
-            }
-        )
-    }
     revoked = TaskEpochs(
         revoked_active, _without(assigned.standby, target.standby), _without(assigned.warmup, target.warmup)
     )
     if revoked and asked.still_owns(revoked):
         return CurrentTasks(epoch_while_revoking, current.epoch, TasksState.UNREVOKED_TASKS, kept, revoked)
     return _with_free_tasks(current, kept, asked)
+
+
+def _split(assigned: EpochsByTask, target: Tasks) -> tuple[EpochsByTask, EpochsByTask]:
+    """Divide active tasks into those that the member keeps and those that it gives up."""
+    kept: dict[str, dict[int, int]] = {}
+    revoked: dict[str, dict[int, int]] = {}
+    for subtopology_id, epochs in assigned.items():
+        target_tasks = target.get(subtopology_id, ())
+        for task, epoch in epochs.items():
+            (kept if task in target_tasks else revoked).setdefault(subtopology_id, {})[task] = epoch
+    return kept, revoked
 
 
 def _with_free_tasks(current: CurrentTasks, kept: TaskEpochs, asked: Reconciliation) -> CurrentTasks:

@@ -21,23 +21,27 @@ import org.apache.kafka.streams.kstream.Produced;
 /**
  * Counts the words of the lines of a topic with exactly_once_v2: one instance of the application.
  *
- * <p>Arguments: BOOTSTRAP APPLICATION STATE_FOLDER SOURCE SINK ALIVE. Each word makes one record in SINK, its key the word
+ * <p>Arguments: BOOTSTRAP APPLICATION STATE_FOLDER SOURCE SINK ALIVE PROTOCOL (classic or streams). Each word makes one record in SINK, its key the word
  * and its value the count (8 bytes): the cache, which would leave counts out, is off. The file ALIVE is touched each second
  * while the instance runs. It ends, with an exit status other than 0, after an error that Streams does not get over, and
  * on SIGTERM.
  */
 public final class WordCount {
-    private static StreamsConfig configuration(String bootstrap, String application, String stateFolder) {
+    private static StreamsConfig configuration(
+            String bootstrap, String application, String stateFolder, String protocol) {
         Properties properties = new Properties();
         properties.put(StreamsConfig.BOOTSTRAP_SERVERS_CONFIG, bootstrap);
         properties.put(StreamsConfig.APPLICATION_ID_CONFIG, application);
         properties.put(StreamsConfig.STATE_DIR_CONFIG, stateFolder);
         properties.put(StreamsConfig.PROCESSING_GUARANTEE_CONFIG, StreamsConfig.EXACTLY_ONCE_V2);
         properties.put(StreamsConfig.STATESTORE_CACHE_MAX_BYTES_CONFIG, 0);
-        properties.put(StreamsConfig.NUM_STANDBY_REPLICAS_CONFIG, 1);
+        properties.put(StreamsConfig.GROUP_PROTOCOL_CONFIG, protocol);
         properties.put(StreamsConfig.REPARTITION_PURGE_INTERVAL_MS_CONFIG, 1_000);
-        properties.put(StreamsConfig.consumerPrefix("session.timeout.ms"), 3_000);
-        properties.put(StreamsConfig.consumerPrefix("heartbeat.interval.ms"), 500);
+        if (protocol.equals("classic")) {  // else the server says so
+            properties.put(StreamsConfig.NUM_STANDBY_REPLICAS_CONFIG, 1);
+            properties.put(StreamsConfig.consumerPrefix("session.timeout.ms"), 3_000);
+            properties.put(StreamsConfig.consumerPrefix("heartbeat.interval.ms"), 500);
+        }
         properties.put(StreamsConfig.mainConsumerPrefix("auto.offset.reset"), "earliest");
         return new StreamsConfig(properties);
     }
@@ -56,7 +60,7 @@ public final class WordCount {
     public static void main(String[] arguments) throws InterruptedException, IOException {
         Path alive = Path.of(arguments[5]);
         KafkaStreams streams = new KafkaStreams(
-            topology(arguments[3], arguments[4]).build(), configuration(arguments[0], arguments[1], arguments[2]));
+            topology(arguments[3], arguments[4]).build(), configuration(arguments[0], arguments[1], arguments[2], arguments[6]));
         streams.setUncaughtExceptionHandler(problem -> {
             problem.printStackTrace(System.out);
             return StreamThreadExceptionResponse.SHUTDOWN_CLIENT;

@@ -1,4 +1,4 @@
-"""The order in which a java.util.PriorityQueue hands out elements of equal priority, which the sticky assignor depends on."""
+"""A java.util.PriorityQueue: the sticky assignor depends on the order of elements with equal priority."""
 
 from collections.abc import Callable
 from typing import Generic, TypeVar
