@@ -40,7 +40,7 @@ def partitions_by_user_endpoint(
 
 def _topic_partitions(tasks: Mapping[str, Iterable[int]], parts: Parts) -> list[TopicPartitions]:
     """Each topic that the tasks read; of one with fewer partitions than there are tasks, the first ones."""
-    found = []
+    found: list[TopicPartitions] = []
     for subtopology_id, numbers in tasks.items():
         part = parts.get(subtopology_id)
         if part is None:

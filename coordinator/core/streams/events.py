@@ -18,6 +18,7 @@ from coordinator.core.groups.group import Group
 from coordinator.core.streams.configured import ConfiguredTopology
 from coordinator.core.streams.group import StreamsGroup
 from coordinator.core.streams.member import CurrentTasks, StreamsMember, StreamsMemberMetadata
+from coordinator.core.streams.target import StreamsTargetInput
 from coordinator.core.streams.tasks import TaskAssignment
 from coordinator.core.streams.topology import Topology
 
@@ -132,6 +133,7 @@ class StreamsTargetComputed(msgspec.Struct, GroupEvent, frozen=True, kw_only=Tru
 
     def apply(self, group: Group[StreamsGroup]) -> None:
         streams = group.membership
+        streams.computing = None
         streams.set_targets(self.targets)
         streams.set_target_epoch(self.epoch, self.at_ms)
         streams.update_state(self.at_ms)
@@ -152,6 +154,36 @@ class StreamsMemberAssigned(msgspec.Struct, GroupEvent, frozen=True, kw_only=Tru
 
 
 # What follows is not stored.
+
+
+class StreamsTargetStarted(msgspec.Struct, GroupEvent, frozen=True, kw_only=True, eq=False):
+    """The target of a group epoch is to be computed from `asked` beside the requests.
+
+    `member_id` is the member whose heartbeat asked, empty after a delay. After a load the next heartbeat asks again.
+    """
+
+    group_id: str
+    at_ms: int
+    epoch: int
+    member_id: str
+    asked: StreamsTargetInput
+
+    def apply(self, group: Group[StreamsGroup]) -> None:
+        group.membership.computing = self
+
+
+class StreamsTargetEnded(msgspec.Struct, GroupEvent, frozen=True, kw_only=True):
+    """The computation brought nothing that the group can use: the next heartbeat asks again.
+
+    `reason` tells why it failed; empty: nobody needs the target any more.
+    """
+
+    group_id: str
+    at_ms: int
+    reason: str = ""
+
+    def apply(self, group: Group[StreamsGroup]) -> None:
+        group.membership.computing = None
 
 
 class StreamsTopologyConfigured(msgspec.Struct, GroupEvent, frozen=True, kw_only=True, eq=False):

@@ -85,6 +85,9 @@ class StreamsGroup:
     creating: frozenset[str] = field(default_factory=frozenset, compare=False)
     """Internal topics that are being created."""
 
+    computing: object | None = field(default=None, compare=False)
+    """What started the computation of a target that is under way beside the requests; None: there is none."""
+
     generation_id = attribute("epoch")
     """The same as `epoch`."""
 

@@ -8,7 +8,7 @@ from coordinator.core.causes import Cause
 from coordinator.core.groups.background_work import Worker
 from coordinator.core.groups.kind import STREAMS_NAME, GroupKind, KindEvents
 from coordinator.core.groups.states import EMPTY, STABLE, GroupState
-from coordinator.core.streams import conversion, describe, heartbeat, internal_topics, leaving, loaded
+from coordinator.core.streams import conversion, describe, heartbeat, internal_topics, large_targets, leaving, loaded
 from coordinator.core.streams.checks import CHECKS
 from coordinator.core.streams.event_records import RECORDS
 from coordinator.core.streams.events import (
@@ -17,12 +17,13 @@ from coordinator.core.streams.events import (
     StreamsMemberJoined,
     StreamsMemberRemoved,
     StreamsTargetComputed,
+    StreamsTargetEnded,
     StreamsTopologySet,
 )
 from coordinator.core.streams.group import StreamsGroup
 from coordinator.core.streams.offsets import OFFSET_RULES
 from coordinator.core.streams.states import LIVE_STATES, STATES
-from coordinator.core.streams.workers import CREATE_INTERNAL_TOPICS, RESUME_LOADED_STREAMS
+from coordinator.core.streams.workers import COMPUTE_STREAMS_TARGET, CREATE_INTERNAL_TOPICS, RESUME_LOADED_STREAMS
 
 REMOVALS: Final = frozenset({Cause.MEMBER_LEFT, Cause.SESSION_EXPIRED, Cause.REBALANCE_TIMEOUT})
 """Kafka counts a rebalance when a heartbeat raises the group epoch; not when the removal of a member does."""
@@ -49,6 +50,7 @@ EVENTS: Final = KindEvents(
     rebalance_ended={StreamsGroupEpochBumped: _is_settled, StreamsMemberAssigned: _is_settled},
     rebalance_counted={StreamsGroupEpochBumped: lambda event: event.cause not in REMOVALS},
     members_removed={StreamsMemberRemoved: lambda event: (event.cause,)},
+    logged={StreamsTargetEnded: large_targets.log_failure},
 )
 
 STREAMS: Final = GroupKind(
@@ -63,10 +65,14 @@ STREAMS: Final = GroupKind(
         "JoinGroup": conversion.join,
         "expire session": leaving.expire_session,
         "internal topics answered": internal_topics.answer,
+        "install streams target": large_targets.install,
         "resume loaded streams group": loaded.resume,
     },
     too_large_handlers={"StreamsGroupHeartbeat": heartbeat.reject_too_large},
-    failure_handlers={"internal topics answered": internal_topics.answer_failed},
+    failure_handlers={
+        "internal topics answered": internal_topics.answer_failed,
+        "install streams target": large_targets.installation_failed,
+    },
     advance=leaving.advance,
     next_deadline_ms=attrgetter("next_deadline_ms"),
     waiting_requests=lambda group: [],
@@ -75,6 +81,9 @@ STREAMS: Final = GroupKind(
     workers={
         CREATE_INTERNAL_TOPICS: Worker(
             "internal topics answered", internal_topics.creation_steps, internal_topics.not_created
+        ),
+        COMPUTE_STREAMS_TARGET: Worker(
+            "install streams target", large_targets.computation_steps, large_targets.not_computed, is_divisible=True
         ),
         RESUME_LOADED_STREAMS: Worker("resume loaded streams group"),
     },

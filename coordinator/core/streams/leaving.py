@@ -8,7 +8,6 @@ import msgspec
 from _wire.errors import ErrorCode
 from _wire.messages.streams_group_heartbeat import StreamsGroupHeartbeatRequest, StreamsGroupHeartbeatResponse
 from coordinator.core.causes import Cause
-from coordinator.core.consumer.assignors.registry import result_of
 from coordinator.core.consumer.heartbeat_requests import Rejection
 from coordinator.core.decision import NOTHING, Decision, OperationContext, Reply
 from coordinator.core.event import Event
@@ -21,18 +20,18 @@ from coordinator.core.groups.connection_at_removal import (
 from coordinator.core.groups.group import Group
 from coordinator.core.groups.requests import SessionExpired
 from coordinator.core.sessions import SessionEnded
-from coordinator.core.streams.assignors import sticky
 from coordinator.core.streams.events import (
     StreamsDelayEnded,
     StreamsGroupEpochBumped,
     StreamsMemberRemoved,
     StreamsShutdownRequested,
-    StreamsTargetComputed,
+    StreamsTargetStarted,
 )
 from coordinator.core.streams.group import StreamsGroup
+from coordinator.core.streams.large_targets import computation, computed_or_started
 from coordinator.core.streams.member import LEAVE_EPOCH, StreamsMember
 from coordinator.core.streams.settings import streams_settings
-from coordinator.core.streams.target import StreamsTargetInput, sources_of, streams_target_steps
+from coordinator.core.streams.target import StreamsTargetInput, sources_of
 
 
 def leave(
@@ -135,7 +134,8 @@ def advance(group: StreamsGroup, context: OperationContext) -> Decision:
 def _end_delay(group: StreamsGroup, context: OperationContext) -> Decision:
     """The target is computed without a request, if it is known from what; else the next heartbeat computes it."""
     ended = StreamsDelayEnded(group_id=group.group_id, at_ms=context.wall_ms)
-    if not group.members or group.configured is None or group.topology is None or group.epoch <= group.target_epoch:
+    is_due = group.epoch > group.target_epoch and group.computing is None
+    if not group.members or group.configured is None or group.topology is None or not is_due:
         return Decision((ended,))
     settings = streams_settings(context.environment, group.group_id)
     asked = StreamsTargetInput(
@@ -144,11 +144,6 @@ def _end_delay(group: StreamsGroup, context: OperationContext) -> Decision:
         sources_of(group.configured, group.topology),
         settings.standby_replicas,
     )
-    computed = StreamsTargetComputed(
-        group_id=group.group_id,
-        at_ms=context.wall_ms,
-        epoch=group.epoch,
-        assignor=sticky.NAME,
-        targets=result_of(streams_target_steps(asked)),
-    )
-    return Decision((ended, computed))
+    event = computed_or_started(group, asked, group.epoch, "", context)
+    effects = (computation(event, context),) if isinstance(event, StreamsTargetStarted) else ()
+    return Decision((ended, event), effects=effects)

@@ -11,14 +11,13 @@ import msgspec
 from _wire.errors import ErrorCode
 from coordinator.config.streams_group_keys import GROUP_STREAMS_MAX_SIZE
 from coordinator.core.causes import Cause
-from coordinator.core.consumer.assignors.registry import result_of
 from coordinator.core.consumer.heartbeat_requests import Rejection
 from coordinator.core.consumer.metadata_hash import metadata_hash
 from coordinator.core.consumer.target import is_due
 from coordinator.core.decision import Effect, OperationContext, Topics
 from coordinator.core.event import Event
+from coordinator.core.groups.background_work import StartWork
 from coordinator.core.sessions import SessionRenewed, SessionStarted
-from coordinator.core.streams.assignors import sticky
 from coordinator.core.streams.configured import (
     ConfiguredTopology,
     InvalidTopologyError,
@@ -32,15 +31,16 @@ from coordinator.core.streams.events import (
     StreamsMemberJoined,
     StreamsMemberUpdated,
     StreamsShutdownRequested,
-    StreamsTargetComputed,
+    StreamsTargetStarted,
     StreamsTopologyConfigured,
     StreamsTopologySet,
 )
 from coordinator.core.streams.group import NOT_VALIDATED, StreamsGroup
+from coordinator.core.streams.large_targets import computation, computed_or_started
 from coordinator.core.streams.member import NO_EPOCH, UNASSIGNED, CurrentTasks, StreamsMemberMetadata, TasksState
 from coordinator.core.streams.reconciliation import OwnedTasks, Reconciliation, reconcile
 from coordinator.core.streams.settings import streams_settings
-from coordinator.core.streams.target import StreamsTargetInput, sources_of, streams_target_steps
+from coordinator.core.streams.target import StreamsTargetInput, sources_of
 from coordinator.core.streams.tasks import TaskAssignment, tasks_of
 from coordinator.core.streams.topology import EMPTY_TOPOLOGY, Topology, topology_of
 
@@ -79,6 +79,7 @@ class StreamsMemberUpdate:
         """Why the target is older than the group epoch, and is not computed yet; None: it is not."""
         self._target_epoch = group.target_epoch
         self._target: TaskAssignment = group.target(self._member_id)
+        self._work: tuple[StartWork, ...] = ()
 
     def decide(self) -> CurrentTasks | Rejection:
         """The next assignment of the member."""
@@ -101,11 +102,11 @@ class StreamsMemberUpdate:
         return len(self.events) * OPERATIONS_PER_EVENT
 
     def effects(self) -> tuple[Effect, ...]:
-        """The session that begins or goes on."""
+        """The session that begins or goes on, and the work that is to be done beside the requests."""
         timeout_ms = self.settings.session_timeout_ms
         if self.is_known:
-            return (SessionRenewed(self._member_id, timeout_ms),)
-        return (SessionStarted(self._member_id, None, timeout_ms, timeout_ms),)
+            return (SessionRenewed(self._member_id, timeout_ms), *self._work)
+        return (SessionStarted(self._member_id, None, timeout_ms, timeout_ms), *self._work)
 
     # ---- what the member says
 
@@ -277,9 +278,9 @@ class StreamsMemberUpdate:
         if group.target_epoch >= self.group_epoch:
             self.delay = None
             return
-        if self.delay is None and not is_due(
-            group.target_computed_ms, self.settings.assignment_interval_ms, context.wall_ms
-        ):
+        interval_ms = self.settings.assignment_interval_ms
+        is_recent = not is_due(group.target_computed_ms, interval_ms, context.wall_ms)
+        if self.delay is None and (is_recent or group.computing is not None):
             self.delay = ASSIGNMENT_INTERVAL
         if self.delay is not None:
             return
@@ -289,17 +290,14 @@ class StreamsMemberUpdate:
         asked = StreamsTargetInput(
             processes, group.targets, sources_of(self.configured, self.topology), self.settings.standby_replicas
         )
-        computed = StreamsTargetComputed(
-            group_id=group.group_id,
-            at_ms=context.wall_ms,
-            epoch=self.group_epoch,
-            assignor=sticky.NAME,
-            targets=result_of(streams_target_steps(asked)),
-            member_id=self._member_id,
-        )
-        self.events.append(computed)
+        event = computed_or_started(group, asked, self.group_epoch, self._member_id, context)
+        self.events.append(event)
+        if isinstance(event, StreamsTargetStarted):
+            self.delay = ASSIGNMENT_INTERVAL
+            self._work = (computation(event, context),)
+            return
         self._target_epoch = self.group_epoch
-        self._target = computed.targets.get(self._member_id, self._target)
+        self._target = event.targets.get(self._member_id, self._target)
 
     def _reconcile(self) -> CurrentTasks | Rejection:
         """The next step of the member towards its target."""

@@ -4,5 +4,7 @@ from typing import Final
 
 CREATE_INTERNAL_TOPICS: Final = "create internal topics"
 """The request is an `InternalTopicsRequest`."""
+COMPUTE_STREAMS_TARGET: Final = "compute streams target"
+"""The request is the event `StreamsTargetStarted`."""
 RESUME_LOADED_STREAMS: Final = "resume loaded streams group"
 """The request is None."""
