@@ -24,7 +24,7 @@ NOT_A_CONSUMER_GROUP: Final = (ErrorCode.GROUP_ID_NOT_FOUND, ErrorCode.UNSUPPORT
 
 SHARE: Final = "share"
 STREAMS: Final = "streams"
-NOT_A_SHARE_GROUP: Final = NOT_A_CONSUMER_GROUP
+NOT_OF_THE_TYPE: Final = NOT_A_CONSUMER_GROUP
 OTHER_TYPES: Final = (SHARE, STREAMS)
 """Groups that have an API of their own to describe them (KIP-932, KIP-1071)."""
 
@@ -95,7 +95,7 @@ class GroupMembers:
 def group_members(
     coordinator: WireConnection, group_ids: Sequence[str], *, are_classic: bool = False
 ) -> dict[str, GroupMembers]:
-    """The groups of these ids, share groups too; `are_classic`: it is known that they are classic groups.
+    """The groups of these ids, share and streams groups too; `are_classic`: it is known that they are classic groups.
 
     Raises:
         ClientError: the server does not answer.
@@ -113,9 +113,13 @@ def group_members(
         response = coordinator.send_latest(DescribeGroupsRequest(groups=others))
         found |= {group.group_id: _classic_group(group) for group in response.groups}
     missing = [] if are_classic else [group_id for group_id, group in found.items() if group.is_missing]
-    if missing:
-        of_share = other_members(coordinator, SHARE, missing)
-        found |= {group_id: group for group_id, group in of_share.items() if group.error_code not in NOT_A_SHARE_GROUP}
+    for group_type in OTHER_TYPES:
+        if missing:
+            others_found = other_members(coordinator, group_type, missing)
+            found |= {
+                group_id: group for group_id, group in others_found.items() if group.error_code not in NOT_OF_THE_TYPE
+            }
+            missing = [group_id for group_id in missing if found[group_id].is_missing]
     return found
 
 
