@@ -56,11 +56,10 @@ class ConfiguredSubtopology(msgspec.Struct, frozen=True):
     changelog_topics: Mapping[str, TopicInfo]
     repartition_sink_topics: tuple[str, ...]
 
-    def topics_read(self) -> Iterable[tuple[str, int]]:
-        """Name and number of partitions of each topic that its tasks read."""
-        yield from self.source_topics.items()
-        for topic in self.repartition_source_topics.values():
-            yield topic.name, topic.partitions
+    def topics_read(self) -> Iterable[str]:
+        """The topics that its tasks read."""
+        yield from self.source_topics
+        yield from self.repartition_source_topics
 
 
 class ConfiguredTopology(msgspec.Struct, frozen=True):

@@ -6,6 +6,7 @@ Counterpart in Kafka: `EndpointToPartitionsManager`.
 from collections.abc import Iterable, Mapping
 
 from _wire.messages.streams_group_heartbeat import Endpoint, EndpointToPartitions, TopicPartitions
+from coordinator.core.decision import Topics
 from coordinator.core.streams.configured import ConfiguredSubtopology, UnexpectedTopologyError
 from coordinator.core.streams.member import StreamsMemberMetadata
 from coordinator.core.streams.tasks import TaskEpochs
@@ -14,12 +15,12 @@ Parts = Mapping[str, ConfiguredSubtopology]
 
 
 def partitions_by_user_endpoint(
-    members: Iterable[tuple[StreamsMemberMetadata, TaskEpochs]], parts: Parts | None
+    members: Iterable[tuple[StreamsMemberMetadata, TaskEpochs]], parts: Parts | None, topics: Topics
 ) -> list[EndpointToPartitions]:
     """Of the members that have an endpoint.
 
     Raises:
-        UnexpectedTopologyError: the numbers of tasks are not known, where Kafka fails.
+        UnexpectedTopologyError: the numbers of tasks are not known, or a topic is gone, where Kafka fails.
     """
     found = []
     for metadata, assigned in members:
@@ -31,14 +32,14 @@ def partitions_by_user_endpoint(
         found.append(
             EndpointToPartitions(
                 user_endpoint=Endpoint(host=host, port=port),
-                active_partitions=_topic_partitions(assigned.active, parts),
-                standby_partitions=_topic_partitions(assigned.standby, parts),
+                active_partitions=_topic_partitions(assigned.active, parts, topics),
+                standby_partitions=_topic_partitions(assigned.standby, parts, topics),
             )
         )
     return found
 
 
-def _topic_partitions(tasks: Mapping[str, Iterable[int]], parts: Parts) -> list[TopicPartitions]:
+def _topic_partitions(tasks: Mapping[str, Iterable[int]], parts: Parts, topics: Topics) -> list[TopicPartitions]:
     """Each topic that the tasks read; of one with fewer partitions than there are tasks, the first ones."""
     found: list[TopicPartitions] = []
     for subtopology_id, numbers in tasks.items():
@@ -46,8 +47,9 @@ def _topic_partitions(tasks: Mapping[str, Iterable[int]], parts: Parts) -> list[
         if part is None:
             continue
         ascending = sorted(numbers)
-        found += (
-            TopicPartitions(topic=name, partitions=ascending[: min(count, len(ascending))])
-            for name, count in part.topics_read()
-        )
+        for name in part.topics_read():
+            count = topics.partition_count(name)
+            if not count:
+                raise UnexpectedTopologyError(f"topic {name} of a task that runs does not exist")
+            found.append(TopicPartitions(topic=name, partitions=ascending[: min(count, len(ascending))]))
     return found

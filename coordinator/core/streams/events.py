@@ -217,8 +217,7 @@ class StreamsShutdownRequested(msgspec.Struct, GroupEvent, frozen=True, kw_only=
     member_id: str
 
     def apply(self, group: Group[StreamsGroup]) -> None:
-        if group.membership.members:
-            group.membership.shutdown_by = self.member_id
+        group.membership.shutdown_by = self.member_id
 
 
 class StreamsAssignmentDelayed(msgspec.Struct, GroupEvent, frozen=True, kw_only=True):

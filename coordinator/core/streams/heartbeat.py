@@ -42,6 +42,7 @@ from coordinator.core.streams.internal_topics import InternalTopicsRequest, stat
 from coordinator.core.streams.leaving import leave
 from coordinator.core.streams.member import LEAVE_EPOCH, NO_EPOCH, CurrentTasks, StreamsMember
 from coordinator.core.streams.member_update import StreamsMemberUpdate
+from coordinator.core.streams.rejected import Rejected
 from coordinator.core.streams.settings import streams_settings
 from coordinator.core.streams.tasks import is_subset
 from coordinator.core.streams.workers import CREATE_INTERNAL_TOPICS
@@ -92,7 +93,7 @@ def _create(
     context: OperationContext,
 ) -> Decision:
     decided = _decide(StreamsGroup(request.group_id), request, context, is_first=True)
-    if isinstance(decided, _Rejected):
+    if isinstance(decided, Rejected):
         return _answered(group, request, decided.rejection, context)
     if isinstance(decided, Rejection):
         return _answered(group, request, decided, context)
@@ -100,23 +101,16 @@ def _create(
     return msgspec.structs.replace(decided, events=(*begins, *decided.events), no_step_follows=False, weight=weight)
 
 
-class _Rejected(msgspec.Struct, frozen=True):
-    """A request that was rejected, with what holds nevertheless, in memory."""
-
-    rejection: Rejection
-    unstored: tuple[Event, ...]
-
-
 def _answered(
     group: Group[Any] | None,
     request: StreamsGroupHeartbeatRequest,
-    decided: Decision | Rejection | _Rejected,
+    decided: Decision | Rejection | Rejected,
     context: OperationContext,
 ) -> Decision:
     """The decision; a rejection is reported in the audit of the group."""
     if isinstance(decided, Decision):
         return decided
-    rejected = decided if isinstance(decided, _Rejected) else _Rejected(decided, ())
+    rejected = decided if isinstance(decided, Rejected) else Rejected(decided)
     rejection, unstored = rejected.rejection, rejected.unstored
     decision = replying(context, streams_rejection_response(rejection), *unstored)
     named = NamedMember(request.member_id, None, request.member_epoch)
@@ -129,7 +123,7 @@ def _group_not_found(request: StreamsGroupHeartbeatRequest) -> Rejection:
 
 def _decide(
     group: StreamsGroup, request: StreamsGroupHeartbeatRequest, context: OperationContext, *, is_first: bool = False
-) -> Decision | Rejection | _Rejected:
+) -> Decision | Rejection | Rejected:
     """The order of the checks is Kafka's: size, member, epoch, topology."""
     rejection = _check(group, request, context)
     if rejection is not None:
@@ -137,12 +131,12 @@ def _decide(
     step = StreamsMemberUpdate(group, context, request)
     current = step.decide()
     if isinstance(current, Rejection):
-        return _Rejected(current, tuple(step.unstored))
+        return Rejected(current, tuple(step.unstored))
     answer = _Answer(group, step, current, request, context)
     try:
         response = answer.response()
     except UnexpectedTopologyError:
-        return _Rejected(Rejection(ErrorCode.UNKNOWN_SERVER_ERROR, None), (*step.unstored, *answer.unstored))
+        return Rejected(Rejection(ErrorCode.UNKNOWN_SERVER_ERROR, None), (*step.unstored, *answer.unstored))
     if is_first:
         response.endpoint_information_epoch = 0
     events, unstored = tuple(step.events), (*step.unstored, *answer.unstored)
@@ -289,7 +283,9 @@ class _Answer:
         if has_tasks or own is None or own[0].user_endpoint is None:
             members[request.member_id] = (step.metadata, self._current.assigned)
         parts = None if step.configured is None else step.configured.subtopologies
-        response.partitions_by_user_endpoint = partitions_by_user_endpoint(members.values(), parts)
+        response.partitions_by_user_endpoint = partitions_by_user_endpoint(
+            members.values(), parts, self._context.topics
+        )
 
     def work(self) -> tuple[StartWork, ...]:
         """The topics that are to be created."""

@@ -24,31 +24,26 @@ from coordinator.core.streams.events import (
     StreamsDelayEnded,
     StreamsGroupEpochBumped,
     StreamsMemberRemoved,
-    StreamsShutdownRequested,
     StreamsTargetStarted,
 )
 from coordinator.core.streams.group import StreamsGroup
 from coordinator.core.streams.large_targets import computation, computed_or_started
 from coordinator.core.streams.member import LEAVE_EPOCH, StreamsMember
+from coordinator.core.streams.rejected import Rejected, shutdown_requested
 from coordinator.core.streams.settings import streams_settings
 from coordinator.core.streams.target import StreamsTargetInput, sources_of
 
 
-def leave(
-    group: StreamsGroup, request: StreamsGroupHeartbeatRequest, context: OperationContext
-) -> Decision | Rejection:
-    """A member leaves with epoch -1. It may ask the others to end."""
+def leave(group: StreamsGroup, request: StreamsGroupHeartbeatRequest, context: OperationContext) -> Decision | Rejected:
+    """A member leaves with epoch -1. It may ask the others to end, as on Kafka also after it was removed."""
     member = group.members.get(request.member_id)
     if member is None:
         unknown = f"Member {request.member_id} is not a member of group {group.group_id}."
-        return Rejection(ErrorCode.UNKNOWN_MEMBER_ID, unknown)
+        return Rejected(Rejection(ErrorCode.UNKNOWN_MEMBER_ID, unknown), shutdown_requested(group, request, context))
     assert context.request_id is not None
     response = StreamsGroupHeartbeatResponse(member_id=request.member_id, member_epoch=LEAVE_EPOCH, status=[])
     decision = remove(group, [(member, Cause.MEMBER_LEFT)], "", context)
-    events: tuple[Event, ...] = decision.events
-    if request.shutdown_application and group.shutdown_by is None:
-        asked = StreamsShutdownRequested(group_id=group.group_id, at_ms=context.wall_ms, member_id=request.member_id)
-        events = (*events, asked)
+    events = (*shutdown_requested(group, request, context), *decision.events)
     return msgspec.structs.replace(decision, events=events, replies=(Reply(context.request_id, response),))
 
 

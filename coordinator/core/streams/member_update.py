@@ -30,7 +30,6 @@ from coordinator.core.streams.events import (
     StreamsMemberAssigned,
     StreamsMemberJoined,
     StreamsMemberUpdated,
-    StreamsShutdownRequested,
     StreamsTargetStarted,
     StreamsTopologyConfigured,
     StreamsTopologySet,
@@ -39,6 +38,7 @@ from coordinator.core.streams.group import NOT_VALIDATED, StreamsGroup
 from coordinator.core.streams.large_targets import computation, computed_or_started
 from coordinator.core.streams.member import NO_EPOCH, UNASSIGNED, CurrentTasks, StreamsMemberMetadata, TasksState
 from coordinator.core.streams.reconciliation import OwnedTasks, Reconciliation, reconcile
+from coordinator.core.streams.rejected import shutdown_requested
 from coordinator.core.streams.settings import streams_settings
 from coordinator.core.streams.target import StreamsTargetInput, sources_of
 from coordinator.core.streams.tasks import TaskAssignment, tasks_of
@@ -87,10 +87,10 @@ class StreamsMemberUpdate:
         if rejection is not None:
             return rejection
         self._update_member()
-        self._request_shutdown()
         rejection = self._configure() or self._check_owned()
         if rejection is not None:
             return rejection
+        self._request_shutdown()
         self._update_epoch()
         self._begin_delay()
         self._update_target()
@@ -158,12 +158,7 @@ class StreamsMemberUpdate:
             self.events.append(stored)
 
     def _request_shutdown(self) -> None:
-        if self._request.shutdown_application and self._group.shutdown_by is None:
-            self.unstored.append(
-                StreamsShutdownRequested(
-                    group_id=self._group.group_id, at_ms=self._context.wall_ms, member_id=self._member_id
-                )
-            )
+        self.unstored += shutdown_requested(self._group, self._request, self._context)
 
     @property
     def shutdown_by(self) -> str | None:
