@@ -153,6 +153,9 @@ ADVICE: Final = {
     "`__consumer_offsets`), or subscribe to less; it is tried again after `retry_ms`.",
     "a share group gets no new assignment": "`reason` names what does not fit into the log, or that an error is in the "
     "line before. The next heartbeat of a member has it tried again.",
+    "a streams group gets no new assignment": "`reason` names what does not fit into the log, or that an error is in "
+    "the line before. The next heartbeat of a member has it tried again.",
+    "a streams target assignment was not computed": "A defect: report it with the lines of the log.",
     "states of a share group were not initialized": "`error` is that of the share coordinator; the next heartbeat of a "
     "member has it tried again. Until then members are not assigned these partitions.",
     "a share target assignment was not computed": "A defect: report it with the lines of the log.",

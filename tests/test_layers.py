@@ -13,6 +13,7 @@ FREE_TO_ALL: Final = (
     "msgspec.structs",
     "coordinator",
     "coordinator.internal_topics",
+    "coordinator.topic_names",
     "coordinator.deadlines",
     "coordinator.wall_time",
     "coordinator.printable",
@@ -216,17 +217,24 @@ OWN_OF_KINDS: Final = (
     "coordinator.core.classic",
     "coordinator.core.consumer",
     "coordinator.core.share",
+    "coordinator.core.streams",
     "coordinator.audit.classic",
     "coordinator.audit.consumer",
     "coordinator.audit.consumer_epochs",
     "coordinator.audit.share",
+    "coordinator.audit.streams",
     "coordinator.explain.protocols.classic",
     "coordinator.explain.protocols.consumer",
     "coordinator.explain.protocols.share",
+    "coordinator.explain.protocols.streams",
 )
 """The folders and modules that belong to one kind."""
 
-KNOWS_NO_GROUP: Final = ("coordinator.core.consumer.assignors", "coordinator.core.share.assignors")
+KNOWS_NO_GROUP: Final = (
+    "coordinator.core.consumer.assignors",
+    "coordinator.core.share.assignors",
+    "coordinator.core.streams.assignors",
+)
 """Parts of these folders that all may import."""
 
 
@@ -258,7 +266,9 @@ def test_what_kinds_share_knows_none_of_them():
 def test_no_module_reads_the_membership_of_a_group_as_that_of_a_kind():
     """`group.classic` and the like: what only one kind has would be reached around its row."""
     for path in sources():
-        assert not re.search(r"\bgroup\.(classic|consumer|share)\b(?!\.)", path.read_text(encoding="utf-8")), path
+        assert not re.search(r"\bgroup\.(classic|consumer|share|streams)\b(?!\.)", path.read_text(encoding="utf-8")), (
+            path
+        )
 
 
 def test_the_packages_themselves_import_nothing():

@@ -46,6 +46,10 @@ APPLYING: Final = {
     "coordinator/core/share/group.py": "the methods by which events change a share group",
     "coordinator/core/share/events.py": "the events of share groups",
     "coordinator/core/share/replay.py": "a load applies the records of share groups",
+    "coordinator/core/streams/group.py": "the methods by which events change a streams group",
+    "coordinator/core/streams/task_owners.py": "the part of them that is about who has which task",
+    "coordinator/core/streams/events.py": "the events of streams groups",
+    "coordinator/core/streams/replay.py": "a load applies the records of streams groups",
 }
 """Module → why it may change a group."""
 
@@ -55,6 +59,7 @@ NOT_A_GROUP: Final = {
     "coordinator/core/consumer/heartbeat.py": {"response.assignment"},  # a message
     "coordinator/core/consumer/member_update.py": {"group.found_subscription"},  # remembered; follows from the topics
     "coordinator/audit/share.py": {"state.remove_member"},  # what the audit knows of the group
+    "coordinator/audit/streams.py": {"state.remove_member"},  # the same
     "coordinator/core/share/heartbeat.py": {"response.assignment"},  # a message
     "coordinator/core/share/subscription.py": {"group.found_unassigned", "group.found_uninitialized"},  # remembered
     "coordinator/core/offsets/fetch.py": {"answer.metadata"},  # a message

@@ -5,6 +5,7 @@ from typing import Any, Final, NamedTuple
 
 from coordinator.core.groups.admin import NO_AUTHORIZED_OPERATIONS
 from coordinator.core.offsets.fetch import GROUPS_VERSION
+from coordinator.core.topology_topics import topics_of_topology
 from coordinator.front.denied_elements import TAF, Access
 from coordinator.runtime.slices import Steps
 from coordinator.security.acls.model import AclOperation, ResourceType
@@ -75,7 +76,7 @@ def fetches_all(request: Any, api_version: int) -> bool:
 def topics_described(group: Any) -> set[str]:
     """The topics that the members of a described group have, or are to have; those of its topology, if it has one."""
     if hasattr(group, "topology"):
-        return set() if group.topology is None else set(_topics_of_topology(group.topology))
+        return set() if group.topology is None else set(topics_of_topology(group.topology))
     return {
         topic.topic_name
         for member in group.members
@@ -83,14 +84,6 @@ def topics_described(group: Any) -> set[str]:
         if hasattr(member, field)
         for topic in getattr(member, field).topic_partitions
     }
-
-
-def _topics_of_topology(topology: Any) -> Iterator[str]:
-    for part in topology.subtopologies or ():
-        yield from part.source_topics
-        yield from part.repartition_sink_topics
-        for topic in (*part.repartition_source_topics, *part.state_changelog_topics):
-            yield topic.name
 
 
 def hide_groups(is_allowed: Callable[[str], bool], request: Any, response: Any) -> Steps[None]:

@@ -5,9 +5,8 @@ from pathlib import Path
 from typing import Final
 
 from coordinator.log.errors import InvalidTopicName, ReservedTopicName
+from coordinator.topic_names import illegal_reason
 
-TOPIC_NAME_LENGTH_MAX = 249
-_LEGAL = re.compile(r"[a-zA-Z0-9._-]+")
 _FOLDER = re.compile(r"(?P<topic>[a-zA-Z0-9._-]+)-(?P<partition>0|[1-9][0-9]{0,9})")
 _FUTURE = re.compile(r"(?P<folder>.+)\.[0-9a-f]{32}-future")
 DELETED_SUFFIX = "-delete"
@@ -38,14 +37,9 @@ def check_legal_name(name: str) -> None:
     Raises:
         InvalidTopicName: the characters or the length are not allowed.
     """
-    if name in ("", ".", ".."):
-        raise InvalidTopicName(f"topic name {name!r} is not allowed")
-    if len(name) > TOPIC_NAME_LENGTH_MAX:
-        raise InvalidTopicName(
-            f"topic name has {len(name)} characters, but at most {TOPIC_NAME_LENGTH_MAX} are allowed"
-        )
-    if not _LEGAL.fullmatch(name):
-        raise InvalidTopicName(f"topic name {name!r} contains characters other than a-z, A-Z, 0-9, '.', '_' and '-'")
+    reason = illegal_reason(name)
+    if reason:
+        raise InvalidTopicName(reason)
 
 
 def collision_key(name: str) -> str:

@@ -73,6 +73,8 @@ PATHS: Final[dict[int, tuple[tuple[str, ...], ...]]] = {
     85: (("results", "partitions"),),
     86: (("results", "partitions"),),
     87: (("results", "partitions"),),
+    88: (OWN,),
+    89: (("groups",),),
     90: (("groups", "topics", "partitions"), ("groups",)),
     91: (("responses", "partitions"), OWN),
     92: (("responses",), OWN),

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Final
 
 from coordinator.broker.data.produce import has_transactional_batch
-from coordinator.core.streams.heartbeat_requests import named_topics
+from coordinator.core.topology_topics import topics_of_topology
 from coordinator.front.authorization import NOTHING, Names, Permission, Requirement, WhenDenied
 from coordinator.front.protocol_types import (
     COORDINATOR_KEYS_VERSION,
@@ -49,7 +49,7 @@ CONFIGS_OF_CLUSTER: Final = frozenset(
 
 def _topology_topics(request: Any, api_version: int) -> Iterable[str]:
     """All topics that the topology of a StreamsGroupHeartbeat names, sinks too."""
-    return () if request.topology is None else sorted(named_topics(request.topology))
+    return () if request.topology is None else sorted(set(topics_of_topology(request.topology)))
 
 
 def _once(names: Names) -> Names:

@@ -11,10 +11,10 @@ from coordinator.core.consumer.pattern_resolution import MATCH_STEPS_AT_ONCE, SO
 from coordinator.core.consumer.patterns import TOPIC_NAME_BYTES_MAX, UNRESOLVED, ResolvedTopics
 from coordinator.core.consumer.workers import RESOLVE_PATTERNS
 from coordinator.core.topic_listing import VISIBLE_AT_ONCE, TopicListing, Visible, visible_by
-from coordinator.log.names import TOPIC_NAME_LENGTH_MAX
 from coordinator.logger import logger
 from coordinator.patterns import Pattern
 from coordinator.runtime.slices import TURN_SECONDS, Steps, awaited
+from coordinator.topic_names import TOPIC_NAME_LENGTH_MAX
 from tests.groups.working import HOST, Loop, Working
 
 OTHER_HOST: Final = "10.0.0.2"

@@ -40,7 +40,7 @@ def test_the_recipe_names_no_more_files_than_the_page_allows() -> None:
 
 
 def test_a_coordinator_with_these_lines_coordinates_groups_of_the_kind(played: dict[str, Any]) -> None:
-    assert played["kinds"] == ["classic", "consumer", "epochs", "share"]
+    assert played["kinds"] == ["classic", "consumer", "epochs", "share", "streams"]
     assert played["committed"] == "NONE"
     assert played["listed"] == [["orders", "epochs", "Stable"]]
 

@@ -24,11 +24,11 @@ def changed(image: MetadataImage, *updates: tuple[str, int, int]) -> dict[str, i
 
 
 def test_a_new_cluster_uses_the_highest_level() -> None:
-    assert levels(MetadataImage()) == {"group.version": 1, "share.version": 1, NAME: 2}
+    assert levels(MetadataImage()) == {"group.version": 1, "share.version": 1, "streams.version": 1, NAME: 2}
 
 
 @pytest.mark.parametrize("upgrade_type", [SAFE_DOWNGRADE, UNSAFE_DOWNGRADE])
-@pytest.mark.parametrize("feature", ["group.version", "share.version"])
+@pytest.mark.parametrize("feature", ["group.version", "share.version", "streams.version"])
 def test_kinds_of_groups_can_be_switched_off(feature: str, upgrade_type: int) -> None:
     assert changed(MetadataImage(), (feature, 0, upgrade_type)) == {feature: 0}
 
@@ -47,14 +47,17 @@ def test_of_two_updates_the_last_one_holds() -> None:
 def test_level_0_is_not_in_use_and_can_be_raised_again() -> None:
     image = MetadataImage()
     image.apply(FeatureRecord(NAME, 0, 1))
-    assert levels(image) == {"group.version": 1, "share.version": 1}
+    assert levels(image) == {"group.version": 1, "share.version": 1, "streams.version": 1}
     assert changed(image, (NAME, 1, UPGRADE)) == {NAME: 1}
 
 
 def test_a_feature_of_another_version_of_this_server_is_not_told() -> None:
     image = MetadataImage()
     image.apply(FeatureRecord("of.later", 3, 7))
-    assert (levels(image), image.features_epoch) == ({"group.version": 1, "share.version": 1, NAME: 2}, 7)
+    assert (levels(image), image.features_epoch) == (
+        {"group.version": 1, "share.version": 1, "streams.version": 1, NAME: 2},
+        7,
+    )
 
 
 @pytest.mark.parametrize(

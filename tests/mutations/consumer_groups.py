@@ -91,7 +91,7 @@ MUTANTS: Final = (
     ),
     Mutant(
         "one stale partition does not fail the commit",
-        "_has_had",
+        "consumer.offsets._has_had",
         "if since is None or epoch < since:",
         "if since is None:",
     ),
@@ -109,7 +109,7 @@ MUTANTS: Final = (
     ),
     Mutant(
         "members do not get new time to revoke after a load",
-        "effects_of_loaded",
+        "consumer.loaded.effects_of_loaded",
         "any(_has_to_revoke(group, member_id) for member_id in group.members)",
         "False",
     ),

@@ -195,7 +195,10 @@ class StreamsTopologyConfigured(msgspec.Struct, GroupEvent, frozen=True, kw_only
     topics_version: int
 
     def apply(self, group: Group[StreamsGroup]) -> None:
-        group.membership.configured, group.membership.checked_version = self.configured, self.topics_version
+        streams = group.membership
+        if streams.configured is not self.configured:
+            streams.shown_endpoints.clear()
+        streams.configured, streams.checked_version = self.configured, self.topics_version
 
 
 class StreamsEndpointsChanged(msgspec.Struct, GroupEvent, frozen=True, kw_only=True):
@@ -207,6 +210,17 @@ class StreamsEndpointsChanged(msgspec.Struct, GroupEvent, frozen=True, kw_only=T
 
     def apply(self, group: Group[StreamsGroup]) -> None:
         group.membership.endpoint_epoch = self.endpoint_epoch
+
+
+class StreamsEndpointsShown(msgspec.Struct, GroupEvent, frozen=True, kw_only=True):
+    """The partitions of these members' endpoints are shown as they are now, until something of them is stored."""
+
+    group_id: str
+    at_ms: int
+    member_ids: frozenset[str]
+
+    def apply(self, group: Group[StreamsGroup]) -> None:
+        group.membership.shown_endpoints |= self.member_ids
 
 
 class StreamsShutdownRequested(msgspec.Struct, GroupEvent, frozen=True, kw_only=True):

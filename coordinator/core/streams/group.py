@@ -74,6 +74,8 @@ class StreamsGroup:
     """The version of the topics that `metadata_hash` was last compared with."""
     endpoint_epoch: int = field(default=0, compare=False)
     """It rises with each answer that may change which partitions the user endpoints have."""
+    shown_endpoints: set[str] = field(default_factory=set, compare=False)
+    """Members whose endpoint is shown with what was stored of them last."""
     shutdown_by: str | None = field(default=None, compare=False)
     """The member that asked first to shut the application down; None: nobody has."""
     delayed_until_ms: int | None = field(default=None, compare=False)
@@ -166,12 +168,14 @@ class StreamsGroup:
         self.owners.disown(member.current, member.metadata.process_id)
         self.targets.pop(member_id, None)
         self.deadlines.remove_all(member_id)
+        self.shown_endpoints.discard(member_id)
 
     def update_metadata(self, member: StreamsMember, metadata: StreamsMemberMetadata) -> None:
         if metadata.process_id != member.metadata.process_id:
             self.owners.disown(member.current, member.metadata.process_id)
             self.owners.own(member.current, metadata.process_id)
         member.metadata = metadata
+        self.shown_endpoints.discard(member.member_id)
 
     def assign(self, member_id: str, current: CurrentTasks, revocation_deadline_ms: int | None = None) -> None:
         """`revocation_deadline_ms` is when a member in state UNREVOKED_TASKS is removed; None: it has no timer."""
@@ -179,6 +183,7 @@ class StreamsGroup:
         self.reconciled_count -= member.is_reconciled_to(self.target_epoch)
         self.owners.disown(member.current, member.metadata.process_id)
         member.current = current
+        self.shown_endpoints.discard(member_id)
         self.owners.own(current, member.metadata.process_id)
         self.reconciled_count += member.is_reconciled_to(self.target_epoch)
         if current.state is TasksState.UNREVOKED_TASKS and revocation_deadline_ms is not None:

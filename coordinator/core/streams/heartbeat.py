@@ -35,6 +35,7 @@ from coordinator.core.streams.events import (
     InternalTopicsRequested,
     StreamsAssignmentDelayed,
     StreamsEndpointsChanged,
+    StreamsEndpointsShown,
 )
 from coordinator.core.streams.group import StreamsGroup
 from coordinator.core.streams.heartbeat_requests import API, streams_rejection_response
@@ -139,8 +140,9 @@ def _decide(
         return Rejected(Rejection(ErrorCode.UNKNOWN_SERVER_ERROR, None), (*step.unstored, *answer.unstored))
     if is_first:
         response.endpoint_information_epoch = 0
-    events, unstored = tuple(step.events), (*step.unstored, *answer.unstored)
+    events, unstored = (*answer.shown, *step.events), (*step.unstored, *answer.unstored, *answer.begun)
     if is_first:
+        events = tuple(step.events)
         unstored = tuple(event for event in unstored if isinstance(event, KEPT_OF_FIRST))
     if step.is_known and group.members[request.member_id].client_connection is None:
         unstored += client_seen(group.group_id, group.members, request.member_id, context)
@@ -209,6 +211,11 @@ class _Answer:
         self._group, self._step, self._current = group, step, current
         self._request, self._context = request, context
         self.unstored: list[Event] = []
+        """What is kept in memory, also if the response fails."""
+        self.shown: tuple[Event, ...] = ()
+        """What was shown of the members as they were before the request."""
+        self.begun: tuple[Event, ...] = ()
+        """What the work is about that begins with the response."""
         self._topics: tuple[Any, ...] = ()
 
     def response(self) -> StreamsGroupHeartbeatResponse:
@@ -263,7 +270,7 @@ class _Answer:
         if missing and not unauthorized:
             self._topics = tuple(missing)
             names = tuple(topic.name for topic in missing)
-            self.unstored.append(InternalTopicsRequested(group_id=group.group_id, at_ms=context.wall_ms, topics=names))
+            self.begun = (InternalTopicsRequested(group_id=group.group_id, at_ms=context.wall_ms, topics=names),)
         return status_with_reasons(group, status, unauthorized, context)
 
     def _add_endpoints(self, response: StreamsGroupHeartbeatResponse, has_tasks: bool) -> None:
@@ -278,14 +285,20 @@ class _Answer:
         if epoch == request.endpoint_information_epoch:
             return
         members = {member_id: (member.metadata, member.current.assigned) for member_id, member in group.members.items()}
-        # What a member with an endpoint says anew is shown to others first, unless its tasks change, too.
-        own = members.get(request.member_id)
-        if has_tasks or own is None or own[0].user_endpoint is None:
+        # What was shown of a member stays until its records are stored: a new endpoint comes with the next answer.
+        if has_tasks or request.member_id not in group.shown_endpoints:
             members[request.member_id] = (step.metadata, self._current.assigned)
         parts = None if step.configured is None else step.configured.subtopologies
         response.partitions_by_user_endpoint = partitions_by_user_endpoint(
             members.values(), parts, self._context.topics
         )
+        shown = {member_id for member_id, (metadata, _) in members.items() if metadata.user_endpoint is not None}
+        if not group.shown_endpoints.issuperset(shown):
+            self.shown = (
+                StreamsEndpointsShown(
+                    group_id=group.group_id, at_ms=self._context.wall_ms, member_ids=frozenset(shown)
+                ),
+            )
 
     def work(self) -> tuple[StartWork, ...]:
         """The topics that are to be created."""

@@ -17,8 +17,9 @@ from coordinator.core.decision import OperationContext
 from coordinator.core.operation import Answer
 from coordinator.core.streams.member import LEAVE_EPOCH, LEAVE_STATIC_EPOCH, NO_EPOCH
 from coordinator.core.streams.settings import streams_settings_of
+from coordinator.core.topology_topics import topics_of_topology
 from coordinator.internal_topics import INTERNAL_TOPICS
-from coordinator.log.names import check_topic_name
+from coordinator.topic_names import illegal_reason
 
 API: Final = "StreamsGroupHeartbeat"
 UNCHANGED_TIMEOUT: Final = -1
@@ -43,37 +44,19 @@ def prepare(request: StreamsGroupHeartbeatRequest, context: OperationContext) ->
     return request if rejection is None else Answer(streams_rejection_response(rejection))
 
 
-def named_topics(topology: Topology) -> set[str]:
-    """All topics that a topology names, sinks too: its client needs to have DESCRIBE on them."""
-    found: set[str] = set()
-    for part in topology.subtopologies:
-        found.update(part.source_topics, part.repartition_sink_topics)
-        found.update(topic.name for topic in part.repartition_source_topics)
-        found.update(topic.name for topic in part.state_changelog_topics)
-    return found
-
-
 def _invalid_names(topology: Topology | None) -> Rejection | None:
     if topology is None:
         return None
-    names = named_topics(topology)
+    names = set(topics_of_topology(topology))
     internal = sorted(names & INTERNAL_TOPICS)
     if internal:
         reason = f"Use of Kafka internal topics {', '.join(internal)} in a Kafka Streams topology is prohibited."
         return Rejection(ErrorCode.STREAMS_INVALID_TOPOLOGY, reason)
-    invalid = sorted(name for name in names if not _is_valid(name))
+    invalid = sorted(name for name in names if illegal_reason(name))
     if invalid:
         reason = f"Topic names {', '.join(invalid[:3])} are not valid topic names."
         return Rejection(ErrorCode.STREAMS_INVALID_TOPOLOGY, reason)
     return None
-
-
-def _is_valid(name: str) -> bool:
-    try:
-        check_topic_name(name)
-    except ValueError:
-        return False
-    return True
 
 
 def _invalid(request: StreamsGroupHeartbeatRequest) -> Rejection | None:

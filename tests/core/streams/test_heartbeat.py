@@ -246,6 +246,20 @@ def test_one_topic_that_may_not_be_created_stops_the_others() -> None:
     assert world.creation.created == []
 
 
+def test_a_heartbeat_that_fails_begins_no_creation() -> None:
+    world = StreamsWorld(topics={"t": 2})
+    runs = topology(part("0", "t", sinks=["r"]), part("1", repartition=["r"]))
+    world.streams_enter("a", runs=runs, endpoint=("host", 1))
+    world.streams_beat("a", 2)
+    world.streams_enter("b", runs=runs)
+    world.creation.created.clear()
+    world.fixed.delete("r")
+    failed = world.streams_beat("b", 4, endpoint_epoch=-1)
+    assert failed.error_code == ErrorCode.UNKNOWN_SERVER_ERROR
+    assert world.creation.created == []
+    assert world.streams.creating == frozenset()
+
+
 def test_another_topology_is_refused_and_an_older_one_is_let_in() -> None:
     world = StreamsWorld()
     world.streams_enter("a", runs=topology(part(), epoch=1))

@@ -31,6 +31,10 @@ NOT_PLAYED = {
         "is a share group's: tests/node/handlers/test_share.py, test_share_groups.py",
     ),
     **dict.fromkeys(
+        ("StreamsGroupHeartbeat", "StreamsGroupDescribe"),
+        "is a streams group's: tests/node/handlers/test_streams.py",
+    ),
+    **dict.fromkeys(
         ("DescribeShareGroupOffsets", "AlterShareGroupOffsets", "DeleteShareGroupOffsets"),
         "is a share group's: tests/node/handlers/test_share_groups.py",
     ),

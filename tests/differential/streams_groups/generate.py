@@ -7,6 +7,8 @@ MEMBERS: Final = ("a", "b", "c", "d")
 PROCESSES: Final = ("p", "q", "r")
 TOPOLOGIES: Final = ("plain", "stateful", "chain", "joined")
 STEPS: Final = 60
+REFUSED_FOR_TOPICS: Final = (-1, 42)
+"""UNKNOWN_SERVER_ERROR and INVALID_REQUEST."""
 NO_TASKS: Final[list[dict[str, list[int]]]] = [{}, {}]
 
 Step = tuple[str, dict[str, Any]]
@@ -32,6 +34,9 @@ class Generator:
         self._topics = {"t": 0, "u": 0}
         self._topology = self._rng.choice(TOPOLOGIES)
         self.left = STEPS
+        self._have_topics_changed = False
+        self.has_rejected_news = False
+        """Whether the first heartbeat after a change of topics was refused for what the topics are."""
 
     def next(self) -> Step:
         self.left -= 1
@@ -137,6 +142,11 @@ class Generator:
 
     def learn(self, step: Step, answer: Any) -> None:
         kind, arguments = step
+        if kind in ("change_topic", "delete_internal"):
+            self._have_topics_changed = True
+        elif kind == "heartbeat" and answer["error"] in (0, *REFUSED_FOR_TOPICS):
+            self.has_rejected_news = self._have_topics_changed and answer["error"] in REFUSED_FOR_TOPICS
+            self._have_topics_changed = False
         if kind != "heartbeat" or answer["error"] or arguments["epoch"] < 0:
             return
         client = self._clients.setdefault(arguments["member"], Client())

@@ -14,6 +14,7 @@ from tests.wire_client import WireClient
 NAME: Final = "transaction.version"
 GROUPS: Final = "group.version"
 SHARES: Final = "share.version"
+STREAMS: Final = "streams.version"
 SAFE_DOWNGRADE: Final = 2
 
 
@@ -38,7 +39,9 @@ def update(server: RunningServer, level: int, version: int = 2, name: str = NAME
         return client.request(UpdateFeaturesRequest(feature_updates=[key], validate_only=validate_only), version)
 
 
-@pytest.mark.parametrize("version, supported", [(3, []), (4, [(GROUPS, 0, 1), (SHARES, 0, 1), (NAME, 0, 2)])])
+@pytest.mark.parametrize(
+    "version, supported", [(3, []), (4, [(GROUPS, 0, 1), (SHARES, 0, 1), (STREAMS, 0, 1), (NAME, 0, 2)])]
+)
 def test_lowest_level_0_is_offered_from_version_4_on(server, version, supported):
     """The `ApiVersionsResponse` of Java clients 3.3 to 3.7 rejects a supported feature whose lowest level is 0."""
     with WireClient(server.bootstrap) as client:
@@ -47,23 +50,28 @@ def test_lowest_level_0_is_offered_from_version_4_on(server, version, supported)
         (supported_feature.name, supported_feature.min_version, supported_feature.max_version)
         for supported_feature in answer.supported_features
     ] == supported
-    assert [finalized_feature.name for finalized_feature in answer.finalized_features] == [GROUPS, SHARES, NAME]
+    assert [finalized_feature.name for finalized_feature in answer.finalized_features] == [
+        GROUPS,
+        SHARES,
+        STREAMS,
+        NAME,
+    ]
 
 
 def test_a_change_is_told_and_survives_a_restart(server):
     epoch, before = finalized(server)
-    assert before == {GROUPS: 1, SHARES: 1, NAME: 2}
+    assert before == {GROUPS: 1, SHARES: 1, STREAMS: 1, NAME: 2}
     response = update(server, 1, 1, upgrade_type=SAFE_DOWNGRADE)
     assert (response.error_code, response.error_message) == (ErrorCode.NONE, None)
     assert [(result.feature, result.error_code, result.error_message) for result in response.results] == [
         (NAME, 0, "NONE")
     ]
-    assert finalized(server) == (epoch + 1, {GROUPS: 1, SHARES: 1, NAME: 1})
+    assert finalized(server) == (epoch + 1, {GROUPS: 1, SHARES: 1, STREAMS: 1, NAME: 1})
     server.kill()
     server.start()
-    assert finalized(server) == (epoch + 1, {GROUPS: 1, SHARES: 1, NAME: 1})
+    assert finalized(server) == (epoch + 1, {GROUPS: 1, SHARES: 1, STREAMS: 1, NAME: 1})
     assert update(server, 2).error_code == ErrorCode.NONE
-    assert finalized(server) == (epoch + 2, {GROUPS: 1, SHARES: 1, NAME: 2})
+    assert finalized(server) == (epoch + 2, {GROUPS: 1, SHARES: 1, STREAMS: 1, NAME: 2})
 
 
 def test_what_changes_nothing_raises_no_epoch(server):
@@ -83,9 +91,9 @@ def test_version_0_only_raises(server):
 
 
 def test_an_update_that_fails_says_why(server):
-    response = update(server, 1, name="streams.version")
+    response = update(server, 1, name="kraft.version")
     assert response.error_code == ErrorCode.INVALID_UPDATE_VERSION
-    assert "feature streams.version. Local controller" in response.error_message
+    assert "feature kraft.version. Local controller" in response.error_message
 
 
 def test_one_bad_update_stops_all(server):

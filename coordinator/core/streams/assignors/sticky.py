@@ -62,21 +62,22 @@ class _Member:
 class _Process:
     """The members of one process, in the order in which its queue is filled, and the tasks that they have."""
 
-    __slots__ = ("members", "queue", "tasks")
+    __slots__ = ("queue", "tasks", "threads")
 
     def __init__(self) -> None:
-        self.members: list[_Member] = []
+        self.threads: list[_Member] = []
+        """Its members: a stream thread each."""
         self.tasks: set[TaskId] = set()
         self.queue: JavaPriorityQueue[_Member] | None = None
         """Its members by their number of tasks; None: the numbers have changed since it was filled."""
 
     def load(self) -> float:
-        return len(self.tasks) / len(self.members)
+        return len(self.tasks) / len(self.threads)
 
     def poll_member(self) -> _Member:
         if self.queue is None:
             self.queue = JavaPriorityQueue(lambda member: member.count)
-            for member in self.members:
+            for member in self.threads:
                 self.queue.add(member)
         return self.queue.poll()
 
@@ -118,7 +119,7 @@ class _Assignment:
             for subscriber in subscribers
         }
         for process_id, member_ids in processes.items():
-            self.processes[process_id].members = [self.members[member_id] for member_id in member_ids]
+            self.processes[process_id].threads = [self.members[member_id] for member_id in member_ids]
         self.active = [(source.subtopology_id, task) for source in sources for task in range(source.tasks)]
         self.stateful = [
             (source.subtopology_id, task) for source in sources if source.is_stateful for task in range(source.tasks)
