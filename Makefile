@@ -114,11 +114,12 @@ rolling-restart: build-tests java ## restart the server RESTARTS (3) times under
 	@$(BIN)/python -m tests.restarts --restarts $(RESTARTS)
 
 conformance-kafka: SEED ?= 1
-conformance-kafka: build-tests ## compare this server with a real Kafka in HISTORIES (500) random histories of groups, and as many with transactions, of consumer groups and of share groups, from SEED (1) on (Java, Maven)
+conformance-kafka: build-tests ## compare this server with a real Kafka in HISTORIES (500) random histories of groups, and as many with transactions, of consumer groups, of share groups and of streams groups, from SEED (1) on (Java, Maven)
 	@$(BIN)/python -m tests.differential --histories $(HISTORIES) --seed $(SEED)
 	@$(BIN)/python -m tests.differential.transactions --histories $(HISTORIES) --seed $(SEED)
 	@$(BIN)/python -m tests.differential.consumer --histories $(HISTORIES) --seed $(SEED)
 	@$(BIN)/python -m tests.differential.share_groups --histories $(HISTORIES) --seed $(SEED)
+	@$(BIN)/python -m tests.differential.streams_groups --histories $(HISTORIES) --seed $(SEED)
 
 # Each target runs for FUZZ_SECONDS. The corpus and failing inputs are kept in .fuzz.
 FUZZ_SECONDS ?= 60
@@ -158,6 +159,7 @@ eos-java: build-tests java ## as `eos`, with Kafka's Java client (Java and Maven
 
 streams: build-tests java ## exactly once: Kafka Streams counts words for ROUNDS (100), while instances and the server are killed (Java and Maven)
 	@$(BIN)/python -m tests.eos --clients streams --rounds $(ROUNDS) $(if $(SEED),--seed $(SEED))
+	@$(BIN)/python -m tests.eos --clients streams-protocol --rounds $(ROUNDS) $(if $(SEED),--seed $(SEED))
 
 flink-sink: build-tests java ## exactly once: Flink's Kafka sink for ROUNDS (100), while tasks, the job and the server are killed (Java and Maven)
 	@$(BIN)/python -m tests.eos --clients flink --rounds $(ROUNDS) $(if $(SEED),--seed $(SEED))
