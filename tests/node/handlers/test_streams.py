@@ -105,7 +105,8 @@ def test_a_topic_that_cannot_be_made_is_told_with_the_next_answer(client):
 
     (detail,) = wait_for(told, 10, "the reason")
     assert detail == (
-        "Internal topics are missing: log; Creation failed: log (Replication factor 3 is not possible: there is 1 broker.)."
+        "Internal topics are missing: log; "
+        "Creation failed: log (Replication factor 3 is not possible: there is 1 broker.)."
     )
 
 
