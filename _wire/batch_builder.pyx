@@ -67,6 +67,21 @@ def build_batch(
     return compressed_batch(header, plain)
 
 
+cdef bytes build_plain_batch(list pairs, int64_t base_offset, int64_t timestamp_ms, int32_t partition_leader_epoch):
+    cdef BatchHeader header = BatchHeader.__new__(BatchHeader)
+    cdef bytes batch
+    header.magic = 2
+    header.partition_leader_epoch = partition_leader_epoch
+    header.producer_id = header.producer_epoch = header.base_sequence = -1
+    batch = build_pairs(header, pairs, base_offset, timestamp_ms)
+    if batch is None:
+        return build_batch(
+            pairs, base_offset=base_offset, timestamp_ms=timestamp_ms, partition_leader_epoch=partition_leader_epoch
+        )
+    seal(header, <uint8_t *>PyBytes_AS_STRING(batch), PyBytes_GET_SIZE(batch))
+    return batch
+
+
 cdef bytes compressed_batch(BatchHeader header, bytes plain):
     """Compress a batch. `plain` is its uncompressed form, with space for the header."""
     cdef bytes payload = compress(header.compression, memoryview(plain)[RECORDS:])

@@ -149,19 +149,10 @@ class LogStore:
         if self._meter is not None:
             self._meter.begin()
         try:
-            for stream, records in ((self._projection, projected), (self._state, stored)):
-                if not records:
-                    continue
-                assert stream is not None, records
-                self._writing = log = stream.log
-                batches = stream.build(records, at_ms)
-                # In one piece as far as it fits into a segment: a disk that fails leaves all of a piece or nothing.
-                if len(batches) == 1:
-                    log.append_prebuilt(batches, at_ms)
-                else:
-                    for piece in _pieces(batches, log.config.segment_bytes):
-                        log.append_prebuilt(piece, at_ms)
-                self._appended(log)
+            if projected and self._projection is not None:
+                self._write(self._projection, projected, at_ms)
+            if stored:
+                self._write(self._state, stored, at_ms)
         except (LogAppendError, RecordListTooLarge) as error:
             problem = StoreError(str(error), is_logged=self._is_disk_failure(self._writing, error))
             if self._projection is not None:
@@ -169,6 +160,17 @@ class LogStore:
         if self._meter is not None:
             self._meter.end(len(projected), problem is not None)
         return problem
+
+    def _write(self, stream: Stream, records: Sequence[Any], at_ms: int) -> None:
+        self._writing = log = stream.log
+        batches = stream.build(records, at_ms)
+        if len(batches) == 1:
+            log.append_prebuilt(batches, at_ms)
+        else:
+            # In one piece as far as it fits into a segment: a disk that fails leaves all of a piece or nothing.
+            for piece in _pieces(batches, log.config.segment_bytes):
+                log.append_prebuilt(piece, at_ms)
+        self._appended(log)
 
     def prepare(self) -> Steps[None]:
         """The log directories of a node are locked: nobody else appends to its logs."""
