@@ -44,6 +44,7 @@ from coordinator.runtime.coordinator_runtime import OPERATIONS_AT_ONCE, Coordina
 from coordinator.runtime.key_timers import KeyTimers
 from coordinator.runtime.load_progress import LoadProgress
 from coordinator.runtime.shard import RequestDrain, Shard, ShardState
+from coordinator.runtime.steady import drain_steady
 from coordinator.timers.wheel import TimerWheel
 
 GROUPS_CHECKED_AT_ONCE: Final = 1_000
@@ -142,7 +143,7 @@ class GroupCoordinator(CoordinatorRuntime[GroupStateMachine]):
         left = OPERATIONS_AT_ONCE
         for partition in partitions:
             shard = self.shards[partition]
-            used = None if self._dirty or left <= 0 else shard.drain_steady(now_ms, left)
+            used = None if self._dirty or left <= 0 else drain_steady(shard, now_ms, left)
             if used is None:
                 self._mark_dirty(shard)
             else:

@@ -27,8 +27,8 @@ def log_transition(event: Event, group: Membership, before: GroupState) -> None:
     logger.info(
         "group transition",
         group=group.group_id,
-        before=before.value,
-        after=group.state.value,
+        before=before._value_,  # `value` of an enum is looked up by several calls
+        after=group.state._value_,
         generation=group.generation_id,
         reason=REASONS[type(event)](event),
     )
