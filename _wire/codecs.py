@@ -1,9 +1,9 @@
 """What `compression.py` does, with the libraries of the codecs; imported for the first compressed batch.
 
-The codecs are cramjam's, but zstd is decompressed by zstandard: it keeps its context, whose making takes longer than a
-batch. zstd with a level is zstandard's too: it adapts its memory to the size of the data. LZ4 blocks are compressed by
-lz4: cramjam has one speed only, and compresses into memory that it is given, which has to be filled first. What comes out of a decompression is bounded by the caller, whatever the compressed bytes
-say about their size.
+The codecs are cramjam's, but zstd is decompressed by zstandard: it keeps its context, whose making takes longer than
+a batch. zstd with a level is zstandard's too: it adapts its memory to the size of the data. LZ4 blocks are compressed
+by lz4: cramjam has one speed only, and compresses into memory that it is given, which has to be filled first. What
+comes out of a decompression is bounded by the caller, whatever the compressed bytes say about their size.
 """
 
 import mmap

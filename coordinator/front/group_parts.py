@@ -1,7 +1,7 @@
 """Building of what a node needs to coordinate groups, whatever has their logs."""
 
-import random
 import os
+import random
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 

@@ -1,3 +1,5 @@
+"""The end of a log, as C fields."""
+
 from libc.stdint cimport int64_t
 
 
