@@ -1,9 +1,9 @@
 """What `compression.py` does, with the libraries of the codecs; imported for the first compressed batch.
 
-The codecs are cramjam's, but zstd is decompressed by zstandard: it keeps its context, whose making takes longer than
-a batch. zstd with a level is zstandard's too: it adapts its memory to the size of the data. LZ4 blocks are compressed
-by lz4: cramjam has one speed only, and compresses into memory that it is given, which has to be filled first. What
-comes out of a decompression is bounded by the caller, whatever the compressed bytes say about their size.
+The codecs are cramjam's, but zstd is decompressed by zstandard: it keeps its context, whose making takes longer than a
+batch. zstd with a level is zstandard's too: it adapts its memory to the size of the data. LZ4 with a level is lz4's, as
+cramjam has one speed only, and short LZ4 is that of `small_lz4.pyx`. What comes out of a decompression is bounded by
+the caller, whatever the compressed bytes say about their size.
 """
 
 import mmap
@@ -17,6 +17,7 @@ import zstandard
 
 from _wire.compressed_frames import lz4_single_block, short_xxh32, zstd_window_bytes
 from _wire.compression import SCRATCH_BYTES, BadCompression, DecompressedTooLarge
+from _wire.small_lz4 import SMALL_BYTES_MAX, small_lz4_frame
 from _wire.snappy import decompress_snappy_into, snappy_content_bytes
 
 # org.xerial.snappy: magic, version and lowest compatible version, then blocks, each after its int32 size.
@@ -26,8 +27,6 @@ XERIAL_BLOCK_BYTES = 32 * 1024
 # LZ4 frame format 1.6: independent blocks (Kafka's Java reader rejects others) of at most 64 KiB, no checksums.
 LZ4_MAGIC = b"\x04\x22\x4d\x18"
 LZ4_FRAME_HEADER = LZ4_MAGIC + b"\x60\x40\x82"
-LZ4_BLOCK_HEAD = struct.Struct("<I").pack
-LZ4_FRAME_END = b"\x00\x00\x00\x00"
 LZ4_BLOCK_BYTES = 64 * 1024
 LZ4_STORED_BLOCK = 0x8000_0000
 LZ4_CONTENT_SIZE_FLAG = 0x08
@@ -127,12 +126,14 @@ def _decompress_snappy(data: bytes | memoryview, out: bytearray | memoryview) ->
 
 
 def _compress_lz4(data: bytes | bytearray | memoryview) -> bytes:
-    if len(data) > LZ4_BLOCK_BYTES:
-        return _lz4_frame(data, lambda plain: bytes(lz4.block.compress(plain, store_size=False)))
-    block = lz4.block.compress(data, store_size=False)
-    if len(block) >= len(data):
-        return _lz4_frame(data, lambda plain: block)
-    return b"".join((LZ4_FRAME_HEADER, LZ4_BLOCK_HEAD(len(block)), block, LZ4_FRAME_END))
+    if len(data) <= SMALL_BYTES_MAX:
+        return small_lz4_frame(data)
+    out = bytearray(cramjam.lz4.compress_block_bound(memoryview(data)[:LZ4_BLOCK_BYTES]))
+
+    def compress_block(plain: memoryview) -> bytes:
+        return bytes(out[: cramjam.lz4.compress_block_into(plain, out, store_size=False)])
+
+    return _lz4_frame(data, compress_block)
 
 
 def _compress_lz4_high(data: bytes | bytearray | memoryview, level: int) -> bytes:
@@ -149,10 +150,10 @@ def _lz4_frame(data: bytes | bytearray | memoryview, compress_block: Callable[[m
         plain = view[start : start + LZ4_BLOCK_BYTES]
         block = compress_block(plain)
         if len(block) < len(plain):
-            parts += (LZ4_BLOCK_HEAD(len(block)), block)
+            parts += (struct.pack("<I", len(block)), block)
         else:
-            parts += (LZ4_BLOCK_HEAD(len(plain) | LZ4_STORED_BLOCK), plain)
-    parts.append(LZ4_FRAME_END)
+            parts += (struct.pack("<I", len(plain) | LZ4_STORED_BLOCK), plain)
+    parts.append(b"\x00\x00\x00\x00")
     return b"".join(parts)
 
 
