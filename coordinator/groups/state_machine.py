@@ -164,7 +164,8 @@ class GroupStateMachine:
                     group = None
         if first_change is not None:
             log_transition(first_change[0], after, first_change[1])
-        return after.state
+        left_in: GroupState = after.state
+        return left_in
 
     def _create(self, key: str, event: Event) -> Group[Any]:
         assert isinstance(event, GroupCreated), (event, "of a group that does not exist")

@@ -31,7 +31,9 @@ def test_the_library_reads_a_frame(content):
     assert lz4.frame.decompress(frame) == content
     assert bytes(decompress("lz4", frame, SMALL_BYTES_MAX + 1)) == content
     if content:
-        start, end, is_stored, _ = lz4_single_block(frame)
+        block = lz4_single_block(frame)
+        assert block is not None
+        start, end, is_stored, _ = block
         assert (end - start == len(content)) if is_stored else (end - start < len(content))
 
 
