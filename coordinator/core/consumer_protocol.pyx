@@ -214,6 +214,8 @@ cdef bint same_field(Reader *one, Reader *other) noexcept:
 
 def is_same_subscription(bytes before not None, bytes after not None, bint with_user_data):
     cdef Asked old, new
+    if is_no_array(before, STRING_BYTES_MIN) or is_no_array(after, STRING_BYTES_MIN):
+        return False
     try:
         find_asked(&old, before)
         find_asked(&new, after)
@@ -231,7 +233,7 @@ def is_same_subscription(bytes before not None, bytes after not None, bint with_
 def count_claimed(str protocol_type, bytes metadata not None, set partitions not None, Py_ssize_t claims_max):
     cdef Reader owned
     cdef Py_ssize_t count
-    if protocol_type != CONSUMER_PROTOCOL_TYPE or not partitions:
+    if protocol_type != CONSUMER_PROTOCOL_TYPE or not partitions or is_no_array(metadata, STRING_BYTES_MIN):
         return 0
     try:
         count = find_owned(&owned, metadata)
@@ -245,7 +247,7 @@ def count_claimed(str protocol_type, bytes metadata not None, set partitions not
 def revokes(str protocol_type, bytes metadata not None, bytes assignment not None, Py_ssize_t partitions_max):
     cdef Reader owned
     cdef Py_ssize_t count
-    if protocol_type != CONSUMER_PROTOCOL_TYPE:
+    if protocol_type != CONSUMER_PROTOCOL_TYPE or is_no_array(metadata, STRING_BYTES_MIN):
         return False
     try:
         count = find_owned(&owned, metadata)
