@@ -148,7 +148,7 @@ class Acceptor:
             self._rate.consume()
             self._descriptors.given(descriptor)
             address = plain_address(peer[0])
-            if room <= self._last_share and self._limits.accepted_from(address) >= FEW_CONNECTIONS:
+            if self._limits.accepted_from(address) >= FEW_CONNECTIONS and room <= self._last_share:
                 accepted.close()
                 self._on_rejected(address, LAST_SHARE_USED)
                 continue

@@ -24,6 +24,7 @@ from coordinator.core.offsets.records cimport CommittedOffset, offset_key, offse
 from coordinator.core.stored_batch cimport StoredBatch, plain_batch
 from coordinator.groups.sessions cimport Session, SessionTable
 from coordinator.runtime.collected cimport Batch
+from coordinator.runtime.steady cimport drain_shards
 from coordinator.wall_time cimport WallTime
 
 from sys import intern
@@ -110,7 +111,7 @@ cdef class SteadyCommits:
             return
         now_ms = self.now_ms()
         self.wall.follow(now_ms)
-        self.coordinator.drain_steady(queued_in, now_ms)
+        drain_shards(self.coordinator, self.shards, queued_in, now_ms)
 
     cdef Session session_of(self, const CommitFields *fields, int64_t now_ms):
         """The session of the member, if it may commit in its generation or epoch as far as sessions know; else None."""

@@ -5,15 +5,34 @@ from libc.stdint cimport int64_t
 from coordinator.runtime.collected cimport Batch
 
 from coordinator.logger import logger
+from coordinator.runtime import coordinator_runtime
 from coordinator.runtime.batch import ProjectionWrite, QueuedOperation
 from coordinator.runtime.shard import ShardState
 
+cdef Py_ssize_t OPERATIONS_AT_ONCE = coordinator_runtime.OPERATIONS_AT_ONCE
 cdef object ACTIVE = ShardState.ACTIVE
 cdef object QUEUED_OPERATION = QueuedOperation
 cdef object PROJECTION_WRITE = ProjectionWrite
 
 
-def drain_steady(shard, int64_t now_ms, Py_ssize_t operations_max):
+cdef int drain_shards(coordinator, tuple shards, partitions, int64_t now_ms) except -1:
+    """Handle steady requests that were queued in these partitions, unless others have to be handled anyway."""
+    cdef Py_ssize_t left = OPERATIONS_AT_ONCE
+    for partition in partitions:
+        shard = shards[partition]
+        used = None if left <= 0 or coordinator.is_dirty else drain_steady(shard, now_ms, left)
+        if used is None:
+            coordinator.drain_later(partition)
+        else:
+            left -= <Py_ssize_t>used
+    return 0
+
+
+cdef object drain_steady(shard, int64_t now_ms, Py_ssize_t operations_max):
+    """As `drain` and `release`, of the steady requests at the head of the queue; returns how many these were.
+
+    None if there may be more to do, or nothing could be done: `drain` has to go on with the shard.
+    """
     cdef Batch batch
     cdef list steady = []
     local, queue, failed = shard.local, shard._queue, shard._failed

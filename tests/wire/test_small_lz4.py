@@ -11,7 +11,8 @@ from _wire.compression import compress, decompress
 from _wire.small_lz4 import SMALL_BYTES_MAX, small_lz4_frame
 from tests.examples import examples
 
-REPEATING = st.lists(st.sampled_from([b"a", b"bc", b"abcabcd", b"\0" * 30, b'"partitions":{', b"x" * 300]), max_size=400)
+PIECES = (b"a", b"bc", b"abcabcd", b"\0" * 30, b'"partitions":{', b"x" * 300)
+REPEATING = st.lists(st.sampled_from(PIECES), max_size=400)
 CONTENT = st.one_of(st.binary(max_size=SMALL_BYTES_MAX), REPEATING.map(b"".join)).map(
     lambda data: data[:SMALL_BYTES_MAX]
 )
