@@ -10,16 +10,20 @@ from libc.string cimport memcpy
 
 from _wire.batch_reader cimport Record
 from _wire.batches cimport (
-    ATTRIBUTES, BASE_OFFSET, BASE_SEQUENCE, BASE_TIMESTAMP, BATCH_LENGTH, CONTROL_FLAG, CRC, LAST_OFFSET_DELTA,
-    LEADER_EPOCH, LENGTH_END, LOG_APPEND_TIME_FLAG, MAGIC, MAX_TIMESTAMP, PRODUCER_EPOCH, PRODUCER_ID, RECORD_COUNT,
-    RECORDS, TRANSACTIONAL_FLAG, BatchHeader, batch_checksum,
+    ATTRIBUTES, BASE_OFFSET, BASE_SEQUENCE, BASE_TIMESTAMP, BATCH_LENGTH, COMPRESSION_MASK, CONTROL_FLAG, CRC,
+    LAST_OFFSET_DELTA, LEADER_EPOCH, LENGTH_END, LOG_APPEND_TIME_FLAG, MAGIC, MAX_TIMESTAMP, PRODUCER_EPOCH,
+    PRODUCER_ID, RECORD_COUNT, RECORDS, TRANSACTIONAL_FLAG, BatchHeader, batch_checksum,
 )
 from _wire.primitives cimport (
     Writer, bytes_written, close_writer, finish_writer, open_writer, reserve, store_uint16, store_uint32, store_uint64,
     varint_size, varlong_size, write_raw, write_varint, write_varlong,
 )
+from _wire.small_lz4 cimport SMALL_MAX, small_frame
 
 from _wire.compression import COMPRESSIONS, compress
+
+cdef enum:
+    LZ4 = 3                             # in the attributes of a batch
 
 cdef tuple NO_HEADERS = ()
 
@@ -67,10 +71,30 @@ def build_batch(
     return compressed_batch(header, plain)
 
 
+cdef bytes build_plain_batch(list pairs, int64_t base_offset, int64_t timestamp_ms, int32_t partition_leader_epoch):
+    cdef BatchHeader header = BatchHeader.__new__(BatchHeader)
+    cdef bytes batch
+    header.magic = 2
+    header.partition_leader_epoch = partition_leader_epoch
+    header.producer_id = header.producer_epoch = header.base_sequence = -1
+    batch = build_pairs(header, pairs, base_offset, timestamp_ms)
+    if batch is None:
+        return build_batch(
+            pairs, base_offset=base_offset, timestamp_ms=timestamp_ms, partition_leader_epoch=partition_leader_epoch
+        )
+    seal(header, <uint8_t *>PyBytes_AS_STRING(batch), PyBytes_GET_SIZE(batch))
+    return batch
+
+
 cdef bytes compressed_batch(BatchHeader header, bytes plain):
     """Compress a batch. `plain` is its uncompressed form, with space for the header."""
-    cdef bytes payload = compress(header.compression, memoryview(plain)[RECORDS:])
-    cdef bytes batch = PyBytes_FromStringAndSize(NULL, RECORDS + PyBytes_GET_SIZE(payload))
+    cdef Py_ssize_t size = PyBytes_GET_SIZE(plain) - RECORDS
+    cdef bytes payload, batch
+    if header.attributes & COMPRESSION_MASK == LZ4 and size <= SMALL_MAX:
+        payload = small_frame(<const uint8_t *>PyBytes_AS_STRING(plain) + RECORDS, size)
+    else:
+        payload = compress(header.compression, memoryview(plain)[RECORDS:])
+    batch = PyBytes_FromStringAndSize(NULL, RECORDS + PyBytes_GET_SIZE(payload))
     memcpy(PyBytes_AS_STRING(batch) + RECORDS, PyBytes_AS_STRING(payload), PyBytes_GET_SIZE(payload))
     seal(header, <uint8_t *>PyBytes_AS_STRING(batch), PyBytes_GET_SIZE(batch))
     return batch

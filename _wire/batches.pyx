@@ -8,6 +8,7 @@ cimport cython
 from cpython.buffer cimport PyBUF_READ, PyBUF_SIMPLE, PyBUF_WRITABLE, PyBuffer_Release, PyObject_GetBuffer
 from libc.stdint cimport INT32_MAX, INT64_MAX, uint16_t, uint64_t
 
+from _wire.crc32c_nogil cimport crc32c as crc32c_of_bytes
 from _wire.primitives cimport (
     load_uint16, load_uint32, load_uint64, store_uint16, store_uint32, store_uint64,
 )
@@ -20,6 +21,9 @@ from _wire.errors import MalformedMessage
 
 cdef extern from "Python.h":
     object PyMemoryView_FromMemory(char *memory, Py_ssize_t size, int flags)
+
+cdef enum:
+    SMALL_BYTES = 4096                  # of a batch: a call of the package takes longer than a plain loop over so many
 
 NO_TIMESTAMP = -1
 BATCH_HEADER_BYTES = RECORDS
@@ -83,6 +87,8 @@ cdef uint32_t checksum(object function, const uint8_t *data, Py_ssize_t size) ex
 
 
 cdef uint32_t batch_checksum(const uint8_t *batch, Py_ssize_t size) except? 0:
+    if size <= SMALL_BYTES:
+        return crc32c_of_bytes(batch + ATTRIBUTES, size - ATTRIBUTES)
     return checksum(crc32c, batch + ATTRIBUTES, size - ATTRIBUTES)
 
 

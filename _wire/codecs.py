@@ -2,8 +2,8 @@
 
 The codecs are cramjam's, but zstd is decompressed by zstandard: it keeps its context, whose making takes longer than a
 batch. zstd with a level is zstandard's too: it adapts its memory to the size of the data. LZ4 with a level is lz4's, as
-cramjam has one speed only. What comes out of a decompression is bounded by the caller, whatever the compressed bytes
-say about their size.
+cramjam has one speed only, and short LZ4 is that of `small_lz4.pyx`. What comes out of a decompression is bounded by
+the caller, whatever the compressed bytes say about their size.
 """
 
 import mmap
@@ -17,6 +17,7 @@ import zstandard
 
 from _wire.compressed_frames import lz4_single_block, short_xxh32, zstd_window_bytes
 from _wire.compression import SCRATCH_BYTES, BadCompression, DecompressedTooLarge
+from _wire.small_lz4 import SMALL_BYTES_MAX, small_lz4_frame
 from _wire.snappy import decompress_snappy_into, snappy_content_bytes
 
 # org.xerial.snappy: magic, version and lowest compatible version, then blocks, each after its int32 size.
@@ -125,6 +126,8 @@ def _decompress_snappy(data: bytes | memoryview, out: bytearray | memoryview) ->
 
 
 def _compress_lz4(data: bytes | bytearray | memoryview) -> bytes:
+    if len(data) <= SMALL_BYTES_MAX:
+        return small_lz4_frame(data)
     out = bytearray(cramjam.lz4.compress_block_bound(memoryview(data)[:LZ4_BLOCK_BYTES]))
 
     def compress_block(plain: memoryview) -> bytes:

@@ -30,9 +30,9 @@ def compress(compression: str, data: bytes | bytearray | memoryview) -> bytes:
         raise ValueError(f"compression is one of {', '.join(COMPRESSIONS)}, not {compression!r}")
     if compression == NONE:
         return bytes(data)
-    from _wire import codecs
+    from _wire.codecs import compress as compress_by
 
-    return codecs.compress(compression, data)
+    return compress_by(compression, data)
 
 
 def compress_at_level(compression: str, data: bytes | bytearray | memoryview, level: int) -> bytes:

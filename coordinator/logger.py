@@ -13,8 +13,8 @@ from coordinator.printable import printable_traceback
 LEVELS: Final = {"debug": logging.DEBUG, "info": logging.INFO, "warning": logging.WARNING, "error": logging.ERROR}
 """Name of a level → its number in the standard library."""
 
-CALLS_BETWEEN: Final = 4
-"""From `findCaller` to who logs: `write`, and two functions of this module."""
+CALLS_BETWEEN: Final = 3
+"""From `findCaller` to who logs: `write`, and one function of this module."""
 
 
 class Sink(Protocol):
@@ -76,30 +76,28 @@ class Logger:
         self._of_threads: dict[int, Sink] = {}
 
     def debug(self, event: str, **fields: Any) -> None:
-        self._write("debug", event, fields)
+        self.sink_here().write("debug", event, fields)
 
     def info(self, event: str, **fields: Any) -> None:
-        self._write("info", event, fields)
+        self.sink_here().write("info", event, fields)
 
     def warning(self, event: str, **fields: Any) -> None:
-        self._write("warning", event, fields)
+        self.sink_here().write("warning", event, fields)
 
     def error(self, event: str, **fields: Any) -> None:
-        self._write("error", event, fields)
+        self.sink_here().write("error", event, fields)
 
     def exception(self, event: str, **fields: Any) -> None:
         """Log at the level error, with the exception that is being handled."""
-        self._write("error", event, {"exc_info": True, **fields})
+        self.sink_here().write("error", event, {"exc_info": True, **fields})
 
     def is_enabled_for(self, level: int) -> bool:
         """For lines that cost something to put together."""
-        if self._of_threads and (sink := self._of_threads.get(threading.get_ident())) is not None:
-            return sink.is_enabled_for(level)
-        return self._sink.is_enabled_for(level)
+        return self.sink_here().is_enabled_for(level)
 
-    def _write(self, level: str, event: str, fields: dict[str, Any]) -> None:
-        sink = self._of_threads.get(threading.get_ident(), self._sink) if self._of_threads else self._sink
-        sink.write(level, event, fields)
+    def sink_here(self) -> Sink:
+        """That of this thread, or else that of the process."""
+        return self._of_threads.get(threading.get_ident(), self._sink) if self._of_threads else self._sink
 
     @contextmanager
     def lines_to(self, sink: Sink) -> Iterator[None]:

@@ -16,10 +16,6 @@ def _ignore(step_ms):
 
 
 cdef class WallTime:
-    cdef readonly int64_t step_ms
-    cdef object wall_ms
-    cdef list on_step
-
     def __init__(self, wall_ms=None, on_step=_ignore):
         self.wall_ms = wall_ms
         self.on_step = [on_step]

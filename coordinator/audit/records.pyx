@@ -7,7 +7,7 @@ the values of its fields, without making its struct first; the bytes are those o
 cimport cython
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
 from cpython.unicode cimport PyUnicode_AsUTF8AndSize
-from libc.stdint cimport int64_t, uint8_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 from libc.string cimport memcpy
 
 from _wire.primitives cimport Writer, bytes_written, close_writer, finish_writer, open_writer, reserve, write_raw
@@ -118,17 +118,52 @@ def envelope_texts(dict same_for_all):
     return tuple(texts)
 
 
+cdef enum:
+    DAY_MS = 86_400_000
+    MINUTE_MS = 60_000
+    DATE_BYTES = 11                     # 2026-01-31T
+
 cdef int64_t header_ms = -1
 cdef tuple header_of_ms = None
+cdef int64_t date_day = -1
+cdef bytes date_of_day = None
 
 
 cdef tuple time_header(int64_t at_ms):
-    """The same for all events of a turn."""
-    global header_ms, header_of_ms
+    """The same for all events of a turn; the date is found once a day."""
+    global header_ms, header_of_ms, date_day, date_of_day
     if header_of_ms is None or at_ms != header_ms:
-        text = datetime.fromtimestamp(at_ms / 1000.0, UTC).isoformat(timespec="milliseconds")
-        header_ms, header_of_ms = at_ms, ("ce_time", text.encode())
+        if at_ms < 0:
+            raise ValueError(f"{at_ms} ms are before 1970")
+        if date_of_day is None or at_ms // DAY_MS != date_day:
+            text = datetime.fromtimestamp(at_ms // DAY_MS * (DAY_MS // 1000), UTC).isoformat()
+            date_day, date_of_day = at_ms // DAY_MS, text[:DATE_BYTES].encode()
+        text = clock_text(date_of_day, <int32_t>(at_ms % DAY_MS // MINUTE_MS), <int32_t>(at_ms % MINUTE_MS))
+        header_ms, header_of_ms = at_ms, ("ce_time", text)
     return header_of_ms
+
+
+cdef bytes clock_text(bytes date, int32_t minute, int32_t of_minute):
+    """ISO 8601: the date, a time with milliseconds, and the offset of UTC."""
+    cdef char[20] text
+    cdef bytes made
+    memcpy(text, b"00:00:00.000+00:00", 18)
+    put_digits(text + 1, minute // 60)
+    put_digits(text + 4, minute % 60)
+    put_digits(text + 7, of_minute // 1000)
+    put_digits(text + 11, of_minute % 1000)
+    made = PyBytes_FromStringAndSize(NULL, DATE_BYTES + 18)
+    memcpy(PyBytes_AS_STRING(made), PyBytes_AS_STRING(date), DATE_BYTES)
+    memcpy(PyBytes_AS_STRING(made) + DATE_BYTES, text, 18)
+    return made
+
+
+cdef void put_digits(char *last, int32_t number) noexcept:
+    """The digits of a number over zeros, the last one at `last`."""
+    while number:
+        last[0] = <char>(c"0" + number % 10)
+        number //= 10
+        last -= 1
 
 
 @cython.final

@@ -167,7 +167,7 @@ class World:
         """
         if sum(map(len, several)) > schema.TOPICS_NAMED_MAX:
             several = tuple(map(self.cluster.existing, several))
-        names = set[str]().union(*several)
+        names: set[str] = set().union(*several)
         named = sorted(names)[: schema.TOPICS_NAMED_MAX]
         return {name: self._topic(name) for name in named if self.cluster.is_known(name)}
 

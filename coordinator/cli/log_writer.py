@@ -53,11 +53,8 @@ class LogWriter:
             self._dropped += 1
             self.lines_dropped += 1
             return
-        traceback = ""
-        if "exc_info" in fields:
-            raised = raised_of(fields.pop("exc_info"))
-            traceback = "" if raised is None else traceback_text(raised)
-        self._lines.put(Line(time(), level, event, fields, traceback))
+        raised = raised_of(fields.pop("exc_info")) if "exc_info" in fields else None
+        self._lines.put(Line(time(), level, event, fields, "" if raised is None else traceback_text(raised)))
 
     def stop(self) -> None:
         """Write the queued lines; return without them if stderr accepts nothing for `FLUSH_SECONDS`."""

@@ -9,12 +9,12 @@ Compiled: in a rebalance it is done twice for each member.
 """
 
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
-from libc.stdint cimport int16_t, uint8_t
+from libc.stdint cimport int16_t, int64_t, uint8_t
 from libc.string cimport memcmp
 
 from _wire.primitives cimport (
-    Reader, load_uint16, raise_malformed, read_bytes_length, read_count, read_int32, read_string, read_string_length,
-    reader_over, take,
+    Reader, load_uint16, load_uint32, raise_malformed, read_bytes_length, read_count, read_int32, read_string,
+    read_string_length, reader_over, take,
 )
 
 from _wire.errors import MalformedMessage
@@ -56,6 +56,13 @@ cdef int16_t open_reader(Reader *r, bytes data, const char *message, int16_t new
     cdef const uint8_t *start = <const uint8_t *>PyBytes_AS_STRING(data) + VERSION_BYTES
     reader_over(r, start, PyBytes_GET_SIZE(data) - VERSION_BYTES, message, version)
     return version
+
+
+cdef bint is_no_array(bytes data, Py_ssize_t element_bytes_min) noexcept:
+    """Whether an array cannot follow the version: bytes of another format, which need no exception to be told apart."""
+    cdef const uint8_t *first = <const uint8_t *>PyBytes_AS_STRING(data)
+    cdef Py_ssize_t left = PyBytes_GET_SIZE(data) - VERSION_BYTES - INT32_BYTES
+    return left < 0 or <int64_t>load_uint32(first + VERSION_BYTES) * element_bytes_min > left
 
 
 cdef int skip_string(Reader *r) except -1:
@@ -156,7 +163,7 @@ def read_subscription(str protocol_type, bytes metadata not None, Py_ssize_t top
     cdef Reader r, topics
     cdef Py_ssize_t count
     cdef list names
-    if protocol_type != CONSUMER_PROTOCOL_TYPE:
+    if protocol_type != CONSUMER_PROTOCOL_TYPE or is_no_array(metadata, STRING_BYTES_MIN):
         return [], 0
     try:
         open_reader(&r, metadata, SUBSCRIPTION, 0)
@@ -207,6 +214,8 @@ cdef bint same_field(Reader *one, Reader *other) noexcept:
 
 def is_same_subscription(bytes before not None, bytes after not None, bint with_user_data):
     cdef Asked old, new
+    if is_no_array(before, STRING_BYTES_MIN) or is_no_array(after, STRING_BYTES_MIN):
+        return False
     try:
         find_asked(&old, before)
         find_asked(&new, after)
@@ -224,7 +233,7 @@ def is_same_subscription(bytes before not None, bytes after not None, bint with_
 def count_claimed(str protocol_type, bytes metadata not None, set partitions not None, Py_ssize_t claims_max):
     cdef Reader owned
     cdef Py_ssize_t count
-    if protocol_type != CONSUMER_PROTOCOL_TYPE or not partitions:
+    if protocol_type != CONSUMER_PROTOCOL_TYPE or not partitions or is_no_array(metadata, STRING_BYTES_MIN):
         return 0
     try:
         count = find_owned(&owned, metadata)
@@ -238,7 +247,7 @@ def count_claimed(str protocol_type, bytes metadata not None, set partitions not
 def revokes(str protocol_type, bytes metadata not None, bytes assignment not None, Py_ssize_t partitions_max):
     cdef Reader owned
     cdef Py_ssize_t count
-    if protocol_type != CONSUMER_PROTOCOL_TYPE:
+    if protocol_type != CONSUMER_PROTOCOL_TYPE or is_no_array(metadata, STRING_BYTES_MIN):
         return False
     try:
         count = find_owned(&owned, metadata)
@@ -259,6 +268,8 @@ def read_assignment(str protocol_type, bytes assignment not None, Py_ssize_t par
         return False, found, 0
     if not assignment:
         return True, found, 0
+    if is_no_array(assignment, TOPIC_BYTES_MIN):
+        return False, found, 0
     try:
         open_reader(&r, assignment, ASSIGNMENT, ASSIGNMENT_NEWEST)
         partitions = r

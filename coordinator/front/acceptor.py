@@ -5,10 +5,10 @@ soon as others have gone. The event loop's own servers cannot pause, and uvloop'
 free descriptor, so this reads the listening sockets itself.
 """
 
+import _socket
 import asyncio
 import socket
-from asyncio import Task
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from typing import Any, Final
 
 from coordinator.front.connection import Connection
@@ -46,6 +46,17 @@ QUIET_SECONDS: Final = 1.0
 ProtocolOf = Callable[[Connection, str], asyncio.Protocol]
 """Makes what receives the bytes of a connection, which comes from an address."""
 
+Begun = Coroutine[asyncio.Future[Any], None, tuple[asyncio.Transport, Any]]
+"""What `connect_accepted_socket` returns."""
+
+
+class AcceptedSocket(socket.socket):
+    """A socket whose family and type stay numbers: to look up the members of an enum takes as long as to accept it."""
+
+    __slots__ = ()
+    family = _socket.socket.family  # type: ignore[assignment]
+    type = _socket.socket.type  # type: ignore[assignment]
+
 
 class Acceptor:
     """Turns what comes in at the listening sockets into connections. Lives in the running event loop."""
@@ -64,9 +75,10 @@ class Acceptor:
         self._descriptors = descriptors or DescriptorReserve()
         self._on_rejected = on_rejected
         self._listeners: dict[socket.socket, tuple[Callable[[], Connection], ProtocolOf | None]] = {}
+        self._kinds: dict[socket.socket, tuple[int, int, int]] = {}
+        """Family, type and protocol of each of them, as numbers."""
         self._in_a_row = 0
         self._accepted_at = 0.0
-        self._starting: set[Task[Any]] = set()
         self._retry: asyncio.TimerHandle | None = None
         self._is_paused = False
         self._paused_at = 0.0
@@ -90,6 +102,7 @@ class Acceptor:
         sock.listen(BACKLOG)
         sock.setblocking(False)
         self._listeners[sock] = (make_connection, protocol_of)
+        self._kinds[sock] = (int(sock.family), int(sock.type), sock.proto)
         if not self._is_paused:
             self._loop.add_reader(sock, self._accept_from, sock)
 
@@ -102,6 +115,7 @@ class Acceptor:
             self._loop.remove_reader(sock)
             sock.close()
         self._listeners.clear()
+        self._kinds.clear()
 
     def _accept_from(self, listening: socket.socket) -> None:
         now = self._loop.time()
@@ -119,7 +133,7 @@ class Acceptor:
                 self._pause("", wait)
                 return
             try:
-                accepted, peer = listening.accept()
+                descriptor, peer = listening._accept()  # type: ignore[attr-defined]  # `accept` without its socket
             except (BlockingIOError, InterruptedError):
                 self._in_a_row = 0
                 return
@@ -129,10 +143,12 @@ class Acceptor:
                 # No descriptor, no memory, or an error of the network. None of them says anything of the listener.
                 self._pause(f"cannot accept connections: {problem.strerror}", RETRY_SECONDS)
                 return
+            family, kind, protocol_number = self._kinds[listening]
+            accepted = AcceptedSocket(family, kind, protocol_number, descriptor)
             self._rate.consume()
-            self._descriptors.given(accepted.fileno())
+            self._descriptors.given(descriptor)
             address = plain_address(peer[0])
-            if room <= self._last_share and self._limits.accepted_from(address) >= FEW_CONNECTIONS:
+            if self._limits.accepted_from(address) >= FEW_CONNECTIONS and room <= self._last_share:
                 accepted.close()
                 self._on_rejected(address, LAST_SHARE_USED)
                 continue
@@ -157,27 +173,39 @@ class Acceptor:
     ) -> None:
         self._limits.accepted(connection, address)
         protocol: Any = connection if protocol_of is None else protocol_of(connection, address)
-        starting = self._loop.create_task(self._connect(accepted, connection, protocol))
-        self._starting.add(starting)
-        starting.add_done_callback(self._starting.discard)
-
-    async def _connect(self, accepted: socket.socket, connection: Connection, protocol: Any) -> None:
-        transport = None
+        begun = self._loop.connect_accepted_socket(lambda: protocol, accepted)
         try:
             # As Kafka: a peer that went away without a word is noticed, and no response waits for more bytes.
             accepted.setblocking(False)
             accepted.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
             accepted.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            transport, _ = await self._loop.connect_accepted_socket(lambda: protocol, accepted)
         except OSError as problem:
-            # The client went away before its connection began.
-            logger.debug("connection not begun", reason=str(problem))
-        finally:
-            if transport is None:
-                accepted.close()
-                self._limits.not_begun(connection)
-        if transport is not None and not self._listeners:
-            transport.abort()
+            begun.close()
+            self._not_begun(accepted, connection, problem)
+            return
+        self._begin(begun, accepted, connection)
+
+    def _begin(self, begun: Begun, accepted: socket.socket, connection: Connection) -> None:
+        """Go on with the beginning of a connection, which waits once; a task of its own would be most of it."""
+        try:
+            waits_for = begun.send(None)
+        except StopIteration as end:
+            if not self._listeners:
+                end.value[0].abort()
+        except OSError as problem:
+            self._not_begun(accepted, connection, problem)
+        except BaseException:
+            accepted.close()
+            self._limits.not_begun(connection)
+            raise
+        else:
+            waits_for.add_done_callback(lambda _: self._begin(begun, accepted, connection))
+
+    def _not_begun(self, accepted: socket.socket, connection: Connection, problem: OSError) -> None:
+        """The client went away before its connection began."""
+        accepted.close()
+        self._limits.not_begun(connection)
+        logger.debug("connection not begun", reason=str(problem))
 
     def _pause(self, reason: str, seconds: float) -> None:
         """Stop accepting until there is room. Without a reason there is nothing to tell: the rate is kept."""

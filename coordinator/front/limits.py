@@ -75,7 +75,7 @@ class ConnectionLimits:
 
     def accepted_from(self, address: str) -> int:
         """How many connections an address has, those included that are about to begin."""
-        return self._accepted_by_address[address]
+        return self._accepted_by_address.get(address, 0)
 
     def accepted(self, connection: Connection, address: str) -> None:
         """Count a connection that is about to begin."""

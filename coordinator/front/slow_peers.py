@@ -69,8 +69,10 @@ class SlowPeers:
                 )
 
     def closed(self, connection: Connection) -> None:
-        self.holds_requests(connection, 0)
-        self.holds_responses(connection, 0)
+        if connection in self._request_bytes:
+            self.holds_requests(connection, 0)
+        if connection in self._unsent_bytes:
+            self.holds_responses(connection, 0)
 
     timer_keys = (SlowPeersKey,)
 

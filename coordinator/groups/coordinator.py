@@ -40,7 +40,7 @@ from coordinator.groups.timer_keys import (
 )
 from coordinator.internal_topics import OFFSETS_TOPIC
 from coordinator.runtime.batch import ProjectionWrite, QueuedOperation
-from coordinator.runtime.coordinator_runtime import OPERATIONS_AT_ONCE, CoordinatorRuntime
+from coordinator.runtime.coordinator_runtime import CoordinatorRuntime
 from coordinator.runtime.key_timers import KeyTimers
 from coordinator.runtime.load_progress import LoadProgress
 from coordinator.runtime.shard import RequestDrain, Shard, ShardState
@@ -136,17 +136,6 @@ class GroupCoordinator(CoordinatorRuntime[GroupStateMachine]):
     def drain_later(self, partition: int) -> None:
         """Have a drain handle what was queued in this partition."""
         self._mark_dirty(self.shards[partition])
-
-    def drain_steady(self, partitions: Iterable[int], now_ms: int) -> None:
-        """Handle steady requests that were queued in these partitions, unless others have to be handled anyway."""
-        left = OPERATIONS_AT_ONCE
-        for partition in partitions:
-            shard = self.shards[partition]
-            used = None if self._dirty or left <= 0 else shard.drain_steady(now_ms, left)
-            if used is None:
-                self._mark_dirty(shard)
-            else:
-                left -= used
 
     def enqueue_for_shard(self, operation: Operation, partition: int, request: Any, context: OperationContext) -> None:
         """Queue an operation over all groups of a partition."""

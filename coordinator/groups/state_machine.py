@@ -129,37 +129,50 @@ class GroupStateMachine:
         return records_of(decision.events, self.groups.get(key))
 
     def apply(self, key: str, decision: Decision, now_ms: int) -> None:
-        observer = self._observer
-        first_change: tuple[Event, GroupState] | None = None
-        for event in decision.events:
-            group = self.groups.get(key)
-            if group is None:
-                assert isinstance(event, GroupCreated), (event, "of a group that does not exist")
-                group = self.groups[key] = new_group(key, event.kind)
-                if self._addresses is not None:
-                    self._addresses.group_created(event.group_id, event.client_host)
-            membership = group.membership
-            state, generation_id = membership.state, membership.generation_id
-            if type(event) not in RARE_EVENTS:
-                event.apply(group)
-            else:
-                self._apply_and_note(event, group)
-            if observer is not None:
-                observer.project(event, group, state, generation_id)
-            after = group.membership
-            if after.state is not state or after.generation_id != generation_id or after is not membership:
-                first_change = first_change or (event, state)
-                self._state_changed(event, group)
-        if first_change is not None:
-            changed_by, state_before = first_change
-            log_transition(changed_by, after, state_before)
-        if decision.events and not (decision.no_step_follows or decision.keeps_heartbeats):
-            self.sessions.close_heartbeats(key)
+        events = decision.events
+        if events:
+            state = self._apply_events(key, events)
+            if not (decision.no_step_follows or decision.keeps_heartbeats):
+                self.sessions.close_heartbeats(key)
         # At once: an expiry later in the same batch finds the member alive. A batch that fails ends all sessions.
         for effect in decision.effects:
             effect.apply(self, key, now_ms)
-        if self._on_applied is not None and decision.events:
-            self._on_applied(decision.events, after.state)
+        if events and self._on_applied is not None:
+            self._on_applied(events, state)
+
+    def _apply_events(self, key: str, events: Sequence[Event]) -> GroupState:
+        """Apply events in their order; returns the state that they leave the group in."""
+        observer = self._observer
+        group = self.groups.get(key)
+        first_change: tuple[Event, GroupState] | None = None
+        for event in events:
+            if group is None:
+                group = self._create(key, event)
+            before = group.membership
+            state, generation_id = before.state, before.generation_id
+            if type(event) in RARE_EVENTS:
+                self._apply_and_note(event, group)
+            else:
+                event.apply(group)
+            if observer is not None:
+                observer.project(event, group, state, generation_id)
+            after = group.membership
+            if after.state is not state or after.generation_id != generation_id or after is not before:
+                first_change = first_change or (event, state)
+                self._state_changed(event, group)
+                if type(event) is GroupRemoved:
+                    group = None
+        if first_change is not None:
+            log_transition(first_change[0], after, first_change[1])
+        left_in: GroupState = after.state
+        return left_in
+
+    def _create(self, key: str, event: Event) -> Group[Any]:
+        assert isinstance(event, GroupCreated), (event, "of a group that does not exist")
+        group = self.groups[key] = new_group(key, event.kind)
+        if self._addresses is not None:
+            self._addresses.group_created(event.group_id, event.client_host)
+        return group
 
     def committed(
         self,
@@ -226,18 +239,18 @@ class GroupStateMachine:
         self._in_transaction.discard_group(group.group_id, gone)
 
     def _state_changed(self, event: Event, group: Group[Any]) -> None:
-        membership = group.membership
+        group_id, membership = group.group_id, group.membership
         # The fast path closes at once; it opens again when a stable generation is stored.
-        self.sessions.set_group(group.group_id, membership.generation_id, False)
-        if has_fast_heartbeats(group):
-            self._newly_stable[group.group_id] = membership.generation_id
-        else:
-            self._newly_stable.pop(group.group_id, None)
-        if isinstance(event, GroupRemoved):
-            del self.groups[group.group_id]
-            self.sessions.end_all(group.group_id)
+        self.sessions.set_group(group_id, membership.generation_id, False)
+        if membership.state is STABLE and group.kind.has_fast_heartbeats:
+            self._newly_stable[group_id] = membership.generation_id
+        elif self._newly_stable:
+            self._newly_stable.pop(group_id, None)
+        if type(event) is GroupRemoved:
+            del self.groups[group_id]
+            self.sessions.end_all(group_id)
             if self._addresses is not None:
-                self._addresses.group_removed(group.group_id)
+                self._addresses.group_removed(group_id)
 
     def advance(self, key: str, context: OperationContext) -> Decision:
         group = self.groups.get(key)

@@ -6,6 +6,7 @@ from libc.stdint cimport int32_t, int64_t, uint64_t
 from _wire.commit_frames cimport CommitFields
 from _wire.heartbeat_frames cimport Span
 from coordinator.groups.sessions cimport Session, SessionTable
+from coordinator.wall_time cimport WallTime
 
 
 cdef str ascii_text(const Span *span)
@@ -21,6 +22,7 @@ cdef class CachedTopic:
 cdef class SteadyCommits:
     cdef SessionTable sessions
     cdef object environment
+    cdef WallTime wall
     cdef object coordinator
     cdef tuple shards                   # of the coordinator
     cdef object scheduler               # of the event loop; None: every commit waits for a drain of its shard

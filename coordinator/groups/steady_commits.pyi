@@ -1,4 +1,4 @@
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 from coordinator.core.decision import Environment
@@ -19,8 +19,11 @@ class HasSteadyShards(Protocol):
     def shards(self) -> tuple[Shard[Any], ...]:
         """Those of all partitions."""
 
+    @property
+    def is_dirty(self) -> bool:
+        """Whether a drain comes anyway."""
+
     def drain_later(self, partition: int) -> None: ...
-    def drain_steady(self, partitions: Iterable[int], now_ms: int) -> None: ...
 
 class CallsSoon(Protocol):
     """What calls back in an event loop (`front/loop_scheduler.py`)."""

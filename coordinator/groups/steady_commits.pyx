@@ -24,6 +24,8 @@ from coordinator.core.offsets.records cimport CommittedOffset, offset_key, offse
 from coordinator.core.stored_batch cimport StoredBatch, plain_batch
 from coordinator.groups.sessions cimport Session, SessionTable
 from coordinator.runtime.collected cimport Batch
+from coordinator.runtime.steady cimport drain_shards
+from coordinator.wall_time cimport WallTime
 
 from sys import intern
 
@@ -58,6 +60,7 @@ cdef class SteadyCommits:
     ):
         self.sessions = sessions
         self.environment = environment
+        self.wall = environment.wall
         self.coordinator = coordinator
         self.shards = coordinator.shards
         self.as_operation = as_operation
@@ -107,8 +110,8 @@ cdef class SteadyCommits:
         if self.scheduler.is_abandoned:
             return
         now_ms = self.now_ms()
-        self.environment.wall.follow(now_ms)
-        self.coordinator.drain_steady(queued_in, now_ms)
+        self.wall.follow(now_ms)
+        drain_shards(self.coordinator, self.shards, queued_in, now_ms)
 
     cdef Session session_of(self, const CommitFields *fields, int64_t now_ms):
         """The session of the member, if it may commit in its generation or epoch as far as sessions know; else None."""
@@ -194,7 +197,7 @@ cdef class SteadyCommit:
         offsets = group.offsets
         if offsets.pending is not None:
             return False                # what transactions have pending may be superseded
-        at_ms = now_ms + <int64_t>self.commits.environment.wall.step_ms
+        at_ms = now_ms + self.commits.wall.step_ms
         accepted, records = {}, []
         if not self.read_offsets(offsets.by_topic, at_ms, accepted, records):
             return False

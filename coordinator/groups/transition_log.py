@@ -22,13 +22,13 @@ def log_transition(event: Event, group: Membership, before: GroupState) -> None:
 
     `event` is the first of its events that changed the state: the others follow from it.
     """
-    if not logger.is_enabled_for(INFO):
+    if not logger.sink_here().is_enabled_for(INFO):
         return
     logger.info(
         "group transition",
         group=group.group_id,
-        before=before.value,
-        after=group.state.value,
+        before=before._value_,  # `value` of an enum is looked up by several calls
+        after=group.state._value_,
         generation=group.generation_id,
         reason=REASONS[type(event)](event),
     )

@@ -11,9 +11,9 @@ from collections import OrderedDict
 from pathlib import Path
 from typing import Final
 
+from coordinator.log.descriptor_file import CLOSED, DescriptorFile
 from coordinator.log.errors import OUT_OF_DESCRIPTORS
 
-CLOSED: Final = -1
 CLOSED_WHEN_NONE_IS_LEFT: Final = 16
 """Files that are closed when the process has no descriptor left, although it has fewer open than it may."""
 FILE_MODE: Final = 0o640
@@ -23,10 +23,10 @@ _sync = getattr(os, "fdatasync", os.fsync)
 """fdatasync(2), where there is one: the data and the size, but not the times of the file."""
 
 
-class DiskFile:
+class DiskFile(DescriptorFile):
     """An OpenFile of the operating system. While nobody uses it, its descriptor may be closed."""
 
-    __slots__ = ("_access", "_descriptor", "_files", "_is_read_only", "_path", "_pins", "was_used")
+    __slots__ = ("_access", "_files", "_path", "_pins")
 
     def __init__(self, path: Path, files: "OpenFiles", access: int = os.O_RDWR) -> None:
         """Open a file; create it if it does not exist and is to be written."""
@@ -34,11 +34,6 @@ class DiskFile:
         self._access = access | os.O_CLOEXEC
         self._files = files
         self._pins = 0
-        self._descriptor = CLOSED
-        self._is_read_only = False
-        """Whether the descriptor is one for reading, because there was none for writing."""
-        self.was_used = True
-        """Whether it was used since the last time that a file to close was looked for."""
         self._open(os.O_CREAT if access == os.O_RDWR else 0)
 
     def _open(self, flags: int = 0) -> int:
@@ -89,18 +84,6 @@ class DiskFile:
             parts.append(data)
             left -= len(data)
         return b"".join(parts)
-
-    def write_at(self, data: bytes | bytearray | memoryview, position: int) -> None:
-        descriptor = self._descriptor
-        if descriptor == CLOSED or self._is_read_only:
-            descriptor = self._used_to_write()
-        self.was_used = True
-        written = os.pwrite(descriptor, data, position)
-        while written < len(data):
-            more = os.pwrite(descriptor, memoryview(data)[written:], position + written)
-            if more == 0:
-                raise OSError(errno.EIO, "pwrite wrote 0 bytes")
-            written += more
 
     def truncate(self, size: int) -> None:
         descriptor = self._used_to_write()

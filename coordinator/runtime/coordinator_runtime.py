@@ -125,6 +125,11 @@ class CoordinatorRuntime(ABC, Generic[Machine]):
         shard.submit(queued)
         self._mark_dirty(shard)
 
+    @property
+    def is_dirty(self) -> bool:
+        """Whether a drain comes anyway."""
+        return bool(self._dirty)
+
     def _mark_dirty(self, shard: Shard[Machine]) -> None:
         if not self._dirty:
             self._request_iteration()

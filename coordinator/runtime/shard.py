@@ -274,52 +274,6 @@ class Shard(Generic[Machine]):
             self.write_held(now_ms)
         return used + APPEND_OPERATIONS if is_stored else used
 
-    def drain_steady(self, now_ms: int, operations_max: int) -> int | None:
-        """As `drain` and `release`, of the steady requests at the head of the queue; returns how many these were.
-
-        None if there may be more to do, or nothing could be done: `drain` has to go on with the shard.
-        """
-        queue, local = self._queue, self.local
-        if (
-            self.state is not ShardState.ACTIVE
-            or local is None
-            or not local.appends_at_once
-            or not self.has_files
-            or self._in_flight is not None
-            or self._appended is not None
-            or self._under_way is not None
-            or self._is_partial
-            or self._failed
-        ):
-            return None
-        batch = Batch(local.batch_bytes_max)
-        steady: list[SteadyRequest] = []
-        machine = self.machine
-        while queue and len(steady) < operations_max:
-            first = queue[0]
-            if isinstance(first, (QueuedOperation, ProjectionWrite)) or self._failed:
-                break
-            try:
-                if not first.handle(machine, batch, now_ms):
-                    break
-                steady.append(first)
-            except Exception:
-                self._steady_failed(first, now_ms)
-            queue.popleft()
-        # What clients send when they are answered has the next drain.
-        is_done = not queue and not self._failed
-        if batch.stored:
-            problem = local.append_at_once(batch.stored, now_ms)
-            if problem is not None:
-                self._append_failed(batch, problem)
-                return None
-            for answered in steady:
-                try:
-                    answered.send()
-                except Exception:
-                    logger.exception("unhandled exception while sending a response", partition=self.partition)
-        return len(steady) if is_done else None
-
     @property
     def _open_batch(self) -> Batch:
         """The batch of the operation under way; without one an empty batch."""

@@ -149,7 +149,9 @@ def check(kind: type[schema.AuditEvent], envelope: dict[str, Any], fields: dict[
     struct = kind(node_id=NODE_ID, coordinator_epoch=EPOCH, **envelope, **fields)
     assert value == schema.encode_event(struct)
     assert schema.decode_event(value) == struct
-    time = datetime.fromtimestamp(envelope["time_ms"] / 1000, UTC).isoformat(timespec="milliseconds")
+    seconds, milliseconds = divmod(envelope["time_ms"], 1000)
+    at = datetime.fromtimestamp(seconds, UTC).replace(microsecond=milliseconds * 1000)
+    time = at.isoformat(timespec="milliseconds")
     assert key == envelope["group_id"].encode()
     assert headers == (
         ("ce_specversion", b"1.0"),

@@ -74,8 +74,8 @@ SLOW_PEERS_MUTANTS: Final = (
     Mutant(
         "requests of closed connections count for ever",
         "SlowPeers.closed",
-        "self.holds_requests(connection, 0)\nself.holds_responses(connection, 0)",
-        "self.holds_responses(connection, 0)",
+        "self.holds_requests(connection, 0)",
+        "pass",
     ),
     Mutant(
         "slow connections are looked at once",
@@ -94,14 +94,14 @@ ACCEPTING_MUTANTS: Final = (
     ),
     Mutant(
         "a connection that never began counts for ever",
-        "Acceptor._connect",
+        "Acceptor._not_begun",
         "self._limits.not_begun(connection)",
         "pass",
     ),
     Mutant(
         "a connection that begins after the end is served",
-        "Acceptor._connect",
-        "if transport is not None and not self._listeners:",
+        "Acceptor._begin",
+        "if not self._listeners:",
         "if False:",
     ),
     Mutant(
@@ -113,14 +113,14 @@ ACCEPTING_MUTANTS: Final = (
     Mutant(
         "one address takes the last connections",
         "Acceptor._accept_from",
-        "if room <= self._last_share and",
-        "if False and",
+        "and room <= self._last_share:",
+        "and False:",
     ),
     Mutant(
         "the last connections are for nobody",
         "Acceptor._accept_from",
-        "self._limits.accepted_from(address) >= FEW_CONNECTIONS:",
-        "self._limits.accepted_from(address) >= 0:",
+        "self._limits.accepted_from(address) >= FEW_CONNECTIONS",
+        "self._limits.accepted_from(address) >= 0",
     ),
     Mutant(
         "accepting never goes on after a pause",
@@ -154,7 +154,7 @@ ACCEPTING_MUTANTS: Final = (
     ),
     Mutant(
         "connections have no keepalive",
-        "Acceptor._connect",
+        "Acceptor._start",
         "accepted.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)",
         "",
     ),

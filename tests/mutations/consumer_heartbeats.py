@@ -8,20 +8,20 @@ MUTANTS: Final = (
     Mutant(
         "a change of a consumer group leaves the heartbeats of its members to the sessions",
         "GroupStateMachine.apply",
-        "if decision.events and not (decision.no_step_follows or decision.keeps_heartbeats):",
+        "if not (decision.no_step_follows or decision.keeps_heartbeats):",
         "if False:",
     ),
     Mutant(
         "a commit closes the heartbeats of a consumer group",
         "GroupStateMachine.apply",
-        "if decision.events and not (decision.no_step_follows or decision.keeps_heartbeats):",
-        "if decision.events and not decision.keeps_heartbeats:",
+        "if not (decision.no_step_follows or decision.keeps_heartbeats):",
+        "if not decision.keeps_heartbeats:",
     ),
     Mutant(
         "the step of one member closes the heartbeats of all",
         "GroupStateMachine.apply",
-        "if decision.events and not (decision.no_step_follows or decision.keeps_heartbeats):",
-        "if decision.events and not decision.no_step_follows:",
+        "if not (decision.no_step_follows or decision.keeps_heartbeats):",
+        "if not decision.no_step_follows:",
     ),
     Mutant(
         "a member that joins leaves those that have a target to the sessions",

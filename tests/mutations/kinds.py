@@ -19,8 +19,8 @@ MUTANTS: Final = (
     ),
     Mutant(
         "heartbeats are answered from sessions after a group has changed its kind",
-        "GroupStateMachine.apply",
-        "or after is not membership:",
+        "GroupStateMachine._apply_events",
+        "or after is not before:",
         "or False:",
     ),
     Mutant(
@@ -43,7 +43,7 @@ MUTANTS: Final = (
     ),
     Mutant(
         "a group is created as a classic one whatever its event says",
-        "GroupStateMachine.apply",
+        "GroupStateMachine._create",
         "new_group(key, event.kind)",
         "new_group(key)",
     ),

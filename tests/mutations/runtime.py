@@ -8,8 +8,8 @@ STATE_MACHINE_MUTANTS: Final = (
     Mutant(
         "heartbeats are answered from sessions during a rebalance",
         "GroupStateMachine._state_changed",
-        "self.sessions.set_group(group.group_id, membership.generation_id, False)",
-        "self.sessions.set_group(group.group_id, membership.generation_id, True)",
+        "self.sessions.set_group(group_id, membership.generation_id, False)",
+        "self.sessions.set_group(group_id, membership.generation_id, True)",
     ),
     Mutant(
         "heartbeats are never answered from sessions",
@@ -20,13 +20,13 @@ STATE_MACHINE_MUTANTS: Final = (
     Mutant(
         "heartbeats are answered from sessions before the generation is stored",
         "GroupStateMachine._state_changed",
-        "self._newly_stable[group.group_id] = membership.generation_id",
-        "self.sessions.set_group(group.group_id, membership.generation_id, True)",
+        "self._newly_stable[group_id] = membership.generation_id",
+        "self.sessions.set_group(group_id, membership.generation_id, True)",
     ),
     Mutant(
         "heartbeats are answered from sessions for a generation that is over",
         "GroupStateMachine._state_changed",
-        "self._newly_stable.pop(group.group_id, None)",
+        "self._newly_stable.pop(group_id, None)",
         "pass",
     ),
     Mutant(

@@ -97,7 +97,7 @@ MUTANTS: Final = (
     ),
     Mutant(
         "steady commits are answered before the log has them",
-        "Shard.drain_steady",
+        "drain_steady",
         "if problem is not None:",
         "if False:",
     ),

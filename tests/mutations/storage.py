@@ -125,14 +125,14 @@ RECORDS_APPENDED: Final = """            if stored:
 STORE_MUTANTS: Final = (
     Mutant(
         "records are appended before the audit",
-        "LogStore._append",
-        "((self._projection, projected), (self._state, stored))",
-        "((self._state, stored), (self._projection, projected))",
+        "StoreWrites._append",
+        "if projected:\n    writing = self._projection",
+        "if stored:\n    self.write(self._state, stored, at_ms)\n    stored = ()\nif projected:\n    writing = self._projection",
     ),
     Mutant(
         "the record batches of one drain are written one by one",
-        "LogStore._append",
-        "_pieces(batches, log.config.segment_bytes)",
+        "StoreWrites.write",
+        "pieces(batches, log.config.segment_bytes)",
         "[[each] for each in batches]",
     ),
     Mutant(
@@ -143,19 +143,19 @@ STORE_MUTANTS: Final = (
     ),
     Mutant(
         "the log takes batches that are larger than a segment",
-        "LogStore.batch_bytes_max",
-        "return message if message < segment else segment",
-        "return message",
+        "StoreWrites.batch_bytes_max",
+        "return min(config.max_message_bytes, config.segment_bytes)",
+        "return config.max_message_bytes",
     ),
     Mutant(
         "batches of one drain that exceed a segment are written in one piece",
-        "_pieces",
+        "pieces",
         "if piece and piece_bytes + len(batch.data) > bytes_max:",
         "if piece and piece_bytes < 0:",
     ),
     Mutant(
         "a piece forgets its first batch",
-        "_pieces",
+        "pieces",
         "piece_bytes += len(batch.data)",
         "piece_bytes = len(batch.data)",
     ),

@@ -141,12 +141,15 @@ def test_the_libraries_of_codecs_are_imported_for_the_first_compressed_batch():
     program = """
 import sys
 from _wire.records import Record, build_batch
+from _wire.small_lz4 import SMALL_BYTES_MAX
 def imported():
     return {"cramjam", "lz4.block", "zstandard", "_wire.codecs"} & sys.modules.keys()
 build_batch([Record(key=b"k", value=b"v")])
 print(len(imported()))
 build_batch([Record(key=b"k", value=b"v")], compression="lz4")
 print(len(imported()))
+build_batch([Record(key=b"k", value=bytes(SMALL_BYTES_MAX))], compression="lz4")
+print(len(imported()))
 """
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    assert done.stdout.split() == ["0", "4"]
+    assert done.stdout.split() == ["0", "0", "4"]

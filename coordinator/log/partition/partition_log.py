@@ -14,13 +14,14 @@ from coordinator.log.files import FileSystem, OpenFile
 from coordinator.log.names import folder_name
 from coordinator.log.partition.flush import Finish, Flush, Unflushed
 from coordinator.log.partition.flush_trigger import FlushListener, FlushTrigger
+from coordinator.log.partition.log_end import LogEnd
 from coordinator.log.recovery.load import Loss, Recovery, load_segments
 from coordinator.log.segments import producer_snapshot
 from coordinator.log.segments import reads as segment_reads
 from coordinator.log.segments.files import remove_segment_files
 from coordinator.log.segments.log_segments import LogSegments
 from coordinator.log.segments.segment import Segment
-from coordinator.log.segments.segment_file import NO_TIMESTAMP, PrebuiltBatch
+from coordinator.log.segments.segment_file import NO_TIMESTAMP
 
 REPLAY_BYTES = 1 << 20
 
@@ -55,7 +56,7 @@ class SegmentFiles(Protocol):
     def index_bytes(self) -> Sequence[int] | None: ...
 
 
-class PartitionLog:
+class PartitionLog(LogEnd):
     """The records with offsets from `log_start_offset` (inclusive) to `log_end_offset` (exclusive)."""
 
     def __init__(self, fs: FileSystem, directory: Path, topic: str, partition: int, config: LogConfig) -> None:
@@ -66,9 +67,6 @@ class PartitionLog:
         self.name = folder_name(topic, partition)
         self.folder = directory / self.name
         self.log_start_offset = 0
-        self.log_end_offset = 0
-        self.appended_bytes = 0
-        """Bytes appended since the log was opened; what retention removes is not subtracted."""
         self.recovery_point = 0
         self.recovery = Recovery()
         self.open_transactions: OpenTransactions | None = None
@@ -79,7 +77,7 @@ class PartitionLog:
         self.is_closed = False
         self.snapshots_saved = 0
         """How many producer snapshots were stored since the log was opened."""
-        self._flush_trigger: FlushTrigger[PartitionLog] = FlushTrigger()
+        self._flush_trigger = FlushTrigger()
         self._flushed_bytes = 0
         """Of `appended_bytes`, those that a flush has covered."""
         self._fs = fs
@@ -273,38 +271,6 @@ class PartitionLog:
             raise LogAppendError(f"{self.name}: {error}") from error
         self._appended(last_offset, size_bytes)
         return log_append_time_ms
-
-    def append_prebuilt(self, batches: Sequence[PrebuiltBatch], max_timestamp_ms: int) -> None:
-        """Write the server's own batches, whose offsets start at `log_end_offset`, with one write.
-
-        They are not validated, and max.message.bytes does not apply to them.
-
-        Raises:
-            RecordListTooLarge: the batches are together larger than segment.bytes.
-            LogAppendError: the write failed.
-        """
-        data = batches[0].data if len(batches) == 1 else b"".join([batch.data for batch in batches])
-        last_offset, size_bytes = batches[-1].last_offset, len(data)
-        if size_bytes > self.config.segment_bytes:
-            self._check_size(size_bytes)
-        try:
-            items = self.segments.items
-            # Nearly every append of the coordinators ends here, so this asks no other method.
-            if not items or items[-1].damages or not items[-1].append_if_room(data, batches, max_timestamp_ms):
-                segment = self._segment_for(size_bytes, last_offset, max_timestamp_ms)
-                segment.append_prebuilt(data, batches, max_timestamp_ms)
-        except OSError as error:
-            raise LogAppendError(f"{self.name}: {error}") from error
-        self.log_end_offset = last_offset + 1
-        self.appended_bytes += size_bytes
-        if self.log_end_offset >= self._flush_trigger.notify_at:
-            self._flush_trigger.notify(self)
-
-    def _appended(self, last_offset: int, size_bytes: int) -> None:
-        self.log_end_offset = last_offset + 1
-        self.appended_bytes += size_bytes
-        if self.log_end_offset >= self._flush_trigger.notify_at:
-            self._flush_trigger.notify(self)
 
     def _check_size(self, size_bytes: int) -> None:
         if size_bytes > self.config.segment_bytes:

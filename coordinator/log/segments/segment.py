@@ -51,8 +51,6 @@ class Segment(SegmentFile):
         `suffix` is that of the names of a segment that is not part of the log yet.
         """
         super().__init__(base_offset, config)
-        self.damages: list[Damage] = []
-        """What is known to be damaged, by position. Reads go around it."""
         self.log_path = segment_path(directory, base_offset, f".log{suffix}")
         self.offset_index = OffsetIndex(segment_path(directory, base_offset, f".index{suffix}"))
         self.time_index = TimeIndex(segment_path(directory, base_offset, f".timeindex{suffix}"))

@@ -4,6 +4,7 @@ from typing import Final
 from _wire.records import BatchHeader
 from coordinator.log.config import LogConfig
 from coordinator.log.files import OpenFile
+from coordinator.log.recovery.damage import Damage
 from coordinator.log.segments.index import OffsetIndex, TimeIndex
 
 NO_TIMESTAMP: Final = -1
@@ -34,6 +35,8 @@ class SegmentFile:
     file: OpenFile
     offset_index: OffsetIndex
     time_index: TimeIndex
+    damages: list[Damage]
+    """What is known to be damaged, by position. Reads go around it."""
 
     def __init__(self, base_offset: int, config: LogConfig) -> None:
         """`file` and the indexes are set before the first append."""
@@ -58,8 +61,6 @@ class SegmentFile:
         Raises:
             OSError: the write failed; the segment is unchanged.
         """
-    def append_if_room(self, data: bytes, batches: Sequence[PrebuiltBatch], max_timestamp_ms: int) -> bool:
-        """As `append_prebuilt`, if there `has_room_for` them; false: they were not appended."""
     def track_batch(self, size_in_bytes: int, last_offset: int, max_timestamp_ms: int) -> None:
         """Add a batch at the end of the file to the segment's state and, if it is due, to the indexes.
 

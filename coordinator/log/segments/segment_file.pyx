@@ -10,35 +10,22 @@ cdef enum:
 
 
 cdef class PrebuiltBatch:
-    cdef readonly bytes data
-    cdef readonly int64_t last_offset
-
     def __init__(self, bytes data not None, int64_t last_offset):
         self.data = data
         self.last_offset = last_offset
 
 
-cdef class SegmentFile:
-    cdef public object file
-    cdef public object offset_index
-    cdef public object time_index
-    cdef public int64_t base_offset
-    cdef public int64_t next_offset
-    cdef public int64_t size_bytes
-    cdef public int64_t first_timestamp_ms
-    cdef public int64_t max_timestamp_ms
-    cdef public int64_t offset_of_max_timestamp
-    cdef readonly int64_t max_message_bytes
-    cdef int64_t bytes_since_index_entry
-    cdef int64_t segment_bytes
-    cdef int64_t segment_ms
-    cdef int64_t index_interval_bytes
-    cdef int64_t index_entries_max
-    cdef bint has_torn_tail
+cdef PrebuiltBatch prebuilt(bytes data, int64_t last_offset):
+    cdef PrebuiltBatch batch = PrebuiltBatch.__new__(PrebuiltBatch)
+    batch.data, batch.last_offset = data, last_offset
+    return batch
 
+
+cdef class SegmentFile:
     def __init__(self, int64_t base_offset, config):
         self.base_offset = base_offset
         self.configure(config)
+        self.damages = []
         self.forget_batches()
 
     def configure(self, config):
@@ -52,13 +39,6 @@ cdef class SegmentFile:
         self.next_offset = self.offset_of_max_timestamp = self.base_offset
         self.size_bytes = self.bytes_since_index_entry = 0
         self.max_timestamp_ms = self.first_timestamp_ms = NONE_YET
-
-    def append_if_room(self, bytes data, batches, int64_t max_timestamp_ms):
-        cdef PrebuiltBatch last = batches[len(batches) - 1]
-        if not self.has_room_for(len(data), last.last_offset, max_timestamp_ms):
-            return False
-        self.append_prebuilt(data, batches, max_timestamp_ms)
-        return True
 
     cpdef bint has_room_for(self, int64_t size_bytes, int64_t last_offset, int64_t timestamp_ms) except -1:
         if self.size_bytes == 0:
@@ -77,15 +57,18 @@ cdef class SegmentFile:
     def append(self, batches, headers):
         self.write(batches)
         for header in headers:
-            self.track_batch(header.size_in_bytes, header.last_offset, header.max_timestamp_ms)
+            self.track(header.size_in_bytes, header.last_offset, header.max_timestamp_ms)
 
     cpdef append_prebuilt(self, bytes data, batches, int64_t max_timestamp_ms):
         cdef PrebuiltBatch each
         self.write(data)
         for each in batches:
-            self.track_batch(len(each.data), each.last_offset, max_timestamp_ms)
+            self.track(len(each.data), each.last_offset, max_timestamp_ms)
 
-    cpdef track_batch(self, int64_t size_in_bytes, int64_t last_offset, int64_t max_timestamp_ms):
+    def track_batch(self, int64_t size_in_bytes, int64_t last_offset, int64_t max_timestamp_ms):
+        self.track(size_in_bytes, last_offset, max_timestamp_ms)
+
+    cdef int track(self, int64_t size_in_bytes, int64_t last_offset, int64_t max_timestamp_ms) except -1:
         if self.size_bytes == 0:
             self.first_timestamp_ms = max_timestamp_ms
         if max_timestamp_ms > self.max_timestamp_ms:
@@ -98,6 +81,7 @@ cdef class SegmentFile:
         self.size_bytes += size_in_bytes
         self.bytes_since_index_entry += size_in_bytes
         self.next_offset = last_offset + 1
+        return 0
 
     cpdef index_max_timestamp(self):
         if self.max_timestamp_ms != NONE_YET:

@@ -1,0 +1,81 @@
+"""Steady requests at the head of the queue of a shard, handled by themselves. Compiled: it is most of what they take."""
+
+from libc.stdint cimport int64_t
+
+from coordinator.runtime.collected cimport Batch
+
+from coordinator.logger import logger
+from coordinator.runtime import coordinator_runtime
+from coordinator.runtime.batch import ProjectionWrite, QueuedOperation
+from coordinator.runtime.shard import ShardState
+
+cdef Py_ssize_t OPERATIONS_AT_ONCE = coordinator_runtime.OPERATIONS_AT_ONCE
+cdef object ACTIVE = ShardState.ACTIVE
+cdef object QUEUED_OPERATION = QueuedOperation
+cdef object PROJECTION_WRITE = ProjectionWrite
+
+
+cdef int drain_shards(coordinator, tuple shards, partitions, int64_t now_ms) except -1:
+    """Handle steady requests that were queued in these partitions, unless others have to be handled anyway."""
+    cdef Py_ssize_t left = OPERATIONS_AT_ONCE
+    for partition in partitions:
+        shard = shards[partition]
+        used = None if left <= 0 or coordinator.is_dirty else drain_steady(shard, now_ms, left)
+        if used is None:
+            coordinator.drain_later(partition)
+        else:
+            left -= <Py_ssize_t>used
+    return 0
+
+
+cdef object drain_steady(shard, int64_t now_ms, Py_ssize_t operations_max):
+    """As `drain` and `release`, of the steady requests at the head of the queue; returns how many these were.
+
+    None if there may be more to do, or nothing could be done: `drain` has to go on with the shard.
+    """
+    cdef Batch batch
+    cdef list steady = []
+    local, queue, failed = shard.local, shard._queue, shard._failed
+    if not can_drain(shard, local, <dict>failed):
+        return None
+    batch = Batch(local.batch_bytes_max)
+    machine = shard.machine
+    while queue and len(steady) < operations_max:
+        first = queue[0]
+        if type(first) is QUEUED_OPERATION or type(first) is PROJECTION_WRITE or <dict>failed:
+            break
+        try:
+            if not first.handle(machine, batch, now_ms):
+                break
+            steady.append(first)
+        except Exception:
+            shard._steady_failed(first, now_ms)
+        queue.popleft()
+    # What clients send when they are answered has the next drain.
+    is_done = not queue and not <dict>failed
+    if batch.stored:
+        problem = local.append_at_once(batch.stored, now_ms)
+        if problem is not None:
+            shard._append_failed(batch, problem)
+            return None
+        for answered in steady:
+            try:
+                answered.send()
+            except Exception:
+                logger.exception("unhandled exception while sending a response", partition=shard.partition)
+    return len(steady) if is_done else None
+
+
+cdef bint can_drain(shard, local, dict failed) except -1:
+    """Whether nothing comes before the queue, and an append of the state alone would be complete when written."""
+    return (
+        shard.state is ACTIVE
+        and local is not None
+        and local.appends_at_once
+        and shard.has_files
+        and shard._in_flight is None
+        and shard._appended is None
+        and shard._under_way is None
+        and not shard._is_partial
+        and not failed
+    )
