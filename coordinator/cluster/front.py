@@ -13,6 +13,7 @@ from coordinator.cluster.groups.group_topics import GroupTopics
 from coordinator.cluster.groups.topics import ClusterTopics
 from coordinator.cluster.handlers.groups import ClusterGroupHandlers
 from coordinator.cluster.handlers.joining import JoiningHandlers
+from coordinator.cluster.handlers.other_kinds import OtherKindHandlers
 from coordinator.cluster.handlers.owners import OwnerHandlers
 from coordinator.cluster.parts import ClusterHome
 from coordinator.cluster.relay.broker_listeners import BrokerListeners
@@ -146,6 +147,7 @@ def cluster_table(parts: FrontParts, questions: RightsQuestions) -> DispatchTabl
     table, groups, home = DispatchTable(CLUSTER_REQUIREMENTS), parts.groups, parts.home
     context = GroupContext(config=parts.config, coordinator=groups.coordinator, pending=groups.pending)
     parts.owners.add_to(table)
+    OtherKindHandlers(home.ownership.find).add_to(table)
     group_topics = GroupTopics(groups.coordinator, parts.topics)
     joining = JoiningHandlers(context, home.ownership, group_topics, questions, parts.visible, parts.settings)
     ClusterGroupHandlers(context, home.ownership, joining, parts.topics, home.forwarder, questions).add_to(table)

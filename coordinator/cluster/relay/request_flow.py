@@ -9,7 +9,7 @@ from coordinator.cluster.relay.expected_responses import ExpectedResponses
 from coordinator.cluster.relay.frame_stream import INT32, FrameStream, Route
 from coordinator.cluster.relay.group_requests import GROUP_REQUESTS, not_coordinator_response
 from coordinator.cluster.relay.login_exchange import LoginExchange, check_before_login
-from coordinator.cluster.relay.request_heads import HEAD, LENGTH_BYTES, InvalidRequest, produce_acks
+from coordinator.cluster.relay.request_heads import HEAD, INT16, LENGTH_BYTES, InvalidRequest, produce_acks
 from coordinator.cluster.relay.responses import (
     ForwardedRequest,
     forwarded_request,
@@ -67,6 +67,7 @@ class RequestFlow:
         self._is_open = False
         self._login = None if login_bytes_max is None else LoginExchange()
         self._login_bytes_max = login_bytes_max or 0
+        self.sent_version = b""
         self.stream: Final = FrameStream(self, ends.write_upstream, HEAD.size, request_bytes_max)
         self.update()
 
@@ -100,6 +101,9 @@ class RequestFlow:
             if acks == 0:
                 return Route.PASS
         self._expect(correlation_id, ForwardedRequest(api_key, version) if version >= rule.rewritten_from else None)
+        if version > rule.sent_version_max:
+            self.sent_version = INT16.pack(rule.sent_version_max)
+            return Route.PASS_AS_OLDER
         return Route.PASS
 
     def _collect(self, frame_bytes: int) -> Route:

@@ -20,6 +20,9 @@ RESPONSE_BYTES_MAX: Final = (1 << 31) - 1
 class ResponseFlow:
     """Handles the frames of a broker, and puts the responses of the relay between them."""
 
+    sent_version = b""
+    """Responses have no versions."""
+
     def __init__(
         self,
         ends: Ends,
