@@ -299,6 +299,9 @@ class ModelBroker:
         operation = GROUP_OPERATIONS[name]
         error_response: Any = offset_commit.request_error if name == "OffsetCommit" else operation.error_response
         refused = self._refusal("groups") or (self._refusal("commits") if name == "OffsetCommit" else None)
+        if refused is ErrorCode.COORDINATOR_LOAD_IN_PROGRESS and name == "Heartbeat":
+            # Answered as a success, which is true only of a coordinator that begins new sessions when it has loaded.
+            refused = ErrorCode.COORDINATOR_NOT_AVAILABLE
         if refused is not None:
             answered(error_response(request, refused, version))
             return
