@@ -231,6 +231,10 @@ class AuditTopic:
         while True:
             yield from self._fetched(position, selects, FOLLOW_WAIT_MS)
 
+    def new_records(self, position: Offsets) -> list[AuditRecord]:
+        """What there is from these offsets on by now, one Fetch for each leader; `position` is moved past it."""
+        return list(self._fetched(position, lambda key: True, 0))
+
     def offsets(self, partitions: Iterable[int], timestamp: int) -> Offsets:
         """Partition → EARLIEST or LATEST offset."""
         found: Offsets = {}

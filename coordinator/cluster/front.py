@@ -20,6 +20,7 @@ from coordinator.cluster.relay.broker_listeners import BrokerListeners
 from coordinator.cluster.relay.directory import Directory
 from coordinator.cluster.relay.held_bytes import HeldBytes
 from coordinator.cluster.relay.relayed_connection import RelayParts
+from coordinator.cluster.relay.tap import Tap
 from coordinator.cluster.relay.upstream_connection import UpstreamConnection
 from coordinator.cluster.relay.upstreams import Upstreams
 from coordinator.cluster.requirements import CLUSTER_REQUIREMENTS
@@ -69,6 +70,8 @@ class FrontParts(msgspec.Struct, frozen=True, kw_only=True):
     """Whether the nodes log in at each other, as they do at the brokers."""
     peer_token: str
     """What other nodes show, if they share a secret."""
+    tap: Tap | None
+    """Sees what passes of watched groups."""
     check_lease: Callable[[], None]
     """Gives up what this node leads if its lease is over; called before anything is answered."""
 
@@ -167,6 +170,7 @@ def make_broker_listeners(
         on_rejected=front.peers.rejections.rejected_address,
         request_bytes_max=config[SOCKET_REQUEST_MAX_BYTES],
         logins=terms,
+        tap=parts.tap,
     )
     return BrokerListeners(
         listener.address.host,

@@ -53,6 +53,7 @@ _WITH_A_RECORD: Final = (
     said.LeftForAMoment,
     said.EpochBumped,
     said.TargetComputed,
+    said.Sighted,
 )
 """Statements whose record is written at the same time."""
 
