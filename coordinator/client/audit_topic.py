@@ -22,7 +22,7 @@ from coordinator.audit.schema import (
     decode_event,
     decode_observed,
 )
-from coordinator.audit.schema.observed import WATCH_BEGUN, WATCHED
+from coordinator.audit.schema.observed import PLACES_MARK, WATCH_BEGUN, WATCHED
 from coordinator.client.bootstrap import Server, bootstrap_of
 from coordinator.client.cluster import EARLIEST, LATEST
 from coordinator.client.groups import raise_for_error
@@ -96,7 +96,7 @@ class AuditRecord:
         return self.event.time_ms if self.event is not None else _time_ms(self.value)
 
 
-_PLACES: Final = b'"places":['
+_PLACES: Final = PLACES_MARK
 _POSITION: Final = b'{"kind":"%s"' % WATCHED.encode()
 _BEGUN: Final = b'{"kind":"%s"' % WATCH_BEGUN.encode()
 

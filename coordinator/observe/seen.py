@@ -65,6 +65,8 @@ class SeenMember(msgspec.Struct):
     rejected_ms: int | None = None
     place: Place | None = None
     """Where the last of it was seen."""
+    is_gone: bool = False
+    """It was told that it is removed."""
 
 
 class SeenGroup(msgspec.Struct):
@@ -218,7 +220,9 @@ class SeenGroup(msgspec.Struct):
         """A member is told that the group rebalances, and nothing was seen to begin it: who is silent has expired."""
         if self.began is not None:
             return
-        expired = [member_id for member_id, member in self.members.items() if _is_expired(member, at_ms)]
+        expired = [
+            member_id for member_id, member in self.members.items() if not member.is_gone and _is_expired(member, at_ms)
+        ]
         if expired:
             self.began = Reason.SESSION_EXPIRED, tuple(expired), "", place
 
@@ -231,7 +235,7 @@ class SeenGroup(msgspec.Struct):
             member.place = place
 
     def _forget(self) -> None:
-        gone = [member_id for member_id, member in self.members.items() if member.silent or member.left_ms is not None]
+        gone = [member_id for member_id, member in self.members.items() if member.is_gone or member.silent]
         for member_id in islice(gone, max(0, len(gone) - MEMBERS_KEPT)):
             del self.members[member_id]
 
@@ -279,6 +283,7 @@ class SeenGroup(msgspec.Struct):
         member = self.members.get(event["member"]["member_id"])
         if member is None:
             return
+        member.is_gone = True
         event["last_joined_ms"] = member.joined_ms
         if event.get("session_timeout_ms") is None:
             event["session_timeout_ms"] = member.session_timeout_ms

@@ -6,7 +6,7 @@ from typing import Final
 
 import msgspec
 
-from coordinator.audit.schema.sighted import AnySighting, Synced, decode_sighting
+from coordinator.audit.schema.sighted import AnySighting, Beat, Left, Synced, decode_sighting
 from coordinator.client.audit_topic import AuditRecord, AuditTopic
 from coordinator.client.bootstrap import Server
 from coordinator.client.cluster import EARLIEST
@@ -101,5 +101,5 @@ class SightingLog:
 
 
 def _time_of(sighting: AnySighting) -> int:
-    """An answer to the SyncGroup of the leader comes after the record of the generation, its request before."""
-    return sighting.asked_ms if isinstance(sighting, Synced) else sighting.at_ms
+    """When the request passed, of what is recorded before it is answered."""
+    return sighting.asked_ms if isinstance(sighting, Beat | Left | Synced) else sighting.at_ms

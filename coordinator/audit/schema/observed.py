@@ -22,6 +22,10 @@ WATCH_BEGUN: Final = "coordinator.watch_begun"
 """The kind of a record without a key with which a watcher begins to write."""
 
 
+PLACES_MARK: Final = b'"places":['
+"""In the value of an observed event, and never in that of an event of a coordinator: quotes in texts are escaped."""
+
+
 class Source(StrEnum):
     """What told it."""
 
