@@ -22,7 +22,7 @@ pytestmark = [pytest.mark.realtime, pytest.mark.timeout(240)]
 
 TOPIC: Final = "orders"
 PARTITIONS: Final = 4
-SECONDS: Final = 60
+SECONDS: Final = 25
 SESSION_MS: Final = 6_000
 NODES: Final = 2
 KAFKA_SETTINGS: Final = {

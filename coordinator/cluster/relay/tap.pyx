@@ -391,7 +391,7 @@ cdef class Tap:
             if end_of_frame - p >= 8:
                 epoch = <int32_t>load_uint32(p)
                 self._set_timeout(passing.member, 4 * <int64_t>load_uint32(p + 4))
-        if error != 0 or epoch != passing.epoch:
+        if error != 0 or epoch != passing.epoch or (passing.epoch < 0 and passing.api_key != HEARTBEAT):
             self._see(
                 Beat(
                     passing.group.group_id, at_ms, self.node_id, passing.member.member_id, passing.asked_ms,
