@@ -25,7 +25,7 @@ from coordinator.audit.schema.sighted import (
     Silent,
     Synced,
 )
-from coordinator.core.causes import Cause, InferredCause
+from coordinator.core.causes import Cause, InferredCause, Requester
 from coordinator.observe.logs import statements as said
 from coordinator.observe.logs.statements import OfGroup, Reason
 from coordinator.observe.places import Place
@@ -195,7 +195,7 @@ class SeenGroup(msgspec.Struct):
             member_id = each.member_id or self._of_instance(each.group_instance_id)
             member = self.members.setdefault(member_id, SeenMember())
             member.left_ms, member.left_reason, member.place = left.at_ms, each.reason, place
-            if not left.is_own:
+            if not left.is_own and member.client.client_id and member.client.client_id != left.client.client_id:
                 member.removed_by = left.client
             if self.began is None:
                 self.began = Reason.LEFT, (member_id,), each.reason, place
@@ -287,6 +287,8 @@ class SeenGroup(msgspec.Struct):
         event["last_joined_ms"] = member.joined_ms
         if event.get("session_timeout_ms") is None:
             event["session_timeout_ms"] = member.session_timeout_ms
+        if member.removed_by is not None:
+            event["requested_by"] = Requester(member.removed_by.client_id, member.removed_by.host)
         if member.left_ms is None:
             event["last_heard_ms"] = member.heard_ms
             event["connection_open"] = member.connection_open
