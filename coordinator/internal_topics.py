@@ -17,6 +17,9 @@ AUDIT_TOPIC: Final = "__group_audit"
 MEMBERSHIP_TOPIC: Final = "__group_membership"
 """The groups of nodes in front of a cluster, in Kafka's own records, in the cluster. It has no committed offsets."""
 
+SIGHTINGS_TOPIC: Final = "__group_sightings"
+"""What nodes in front of a cluster saw pass of groups that they watch, for the node that tells of the group."""
+
 INTERNAL_TOPICS: Final = frozenset({OFFSETS_TOPIC, TRANSACTIONS_TOPIC, SHARE_STATE_TOPIC})
 """Marked internal in Metadata, so that consumers by pattern pass them over. The audit topic is meant to be read."""
 

@@ -32,6 +32,12 @@ ADVICE: Final = {
     "CPU, or fewer groups (--group). Lines and records of the same thing may be told apart.",
     "cannot write what was seen; it is tried again": "The cluster that has the topic, or the network. Nothing more is "
     "read meanwhile, and nothing is lost.",
+    # A node that watches groups of its cluster.
+    "what passed of watched groups could not be kept": "The cluster does not take what this node saw as fast as it "
+    "comes: more is not known of `lost` facts than what records tell. Clients do not notice.",
+    "what a node saw cannot be read": "A node of a later version wrote it: use the same version for all nodes.",
+    "what passes of a watched group cannot be read": DEFECT + " The bytes were passed on.",
+    "unhandled exception in the watcher of the node; it begins again": DEFECT + " It goes on where it was.",
     # Defects.
     "unhandled exception in a request to the admin port": DEFECT,
     "unhandled exception in a delayed fetch": DEFECT,

@@ -71,7 +71,7 @@ ALLOWED: Final[dict[str, frozenset[str] | None]] = {
         " coordinator.patterns coordinator.listen_address coordinator.inherited_sockets coordinator.security",
         "coordinator.cluster": "_wire coordinator.client coordinator.security coordinator.config coordinator.core"
         " coordinator.audit coordinator.log.errors coordinator.runtime coordinator.groups coordinator.front"
-        " coordinator.metrics coordinator.admin coordinator.timers"
+        " coordinator.metrics coordinator.admin coordinator.timers coordinator.watch"
         " coordinator.internal_topics coordinator.listen_address",
         "coordinator.cluster.brokers": "_wire coordinator.client.bootstrap coordinator.client.login"
         " coordinator.client.requests coordinator.client.security coordinator.runtime.slices",
@@ -80,7 +80,8 @@ ALLOWED: Final[dict[str, frozenset[str] | None]] = {
         "coordinator.cluster.nodes": "_wire coordinator.cluster.brokers coordinator.cluster.found"
         " coordinator.client.bootstrap coordinator.client.security",
         "coordinator.cluster.sentinels": "_wire coordinator.cluster.brokers coordinator.runtime.slices",
-        "coordinator.cluster.relay": "_wire coordinator.cluster.found coordinator.core coordinator.runtime.slices"
+        "coordinator.cluster.relay": "_wire coordinator.audit.schema coordinator.cluster.found coordinator.core"
+        " coordinator.runtime.slices"
         " coordinator.runtime.pauses"
         " coordinator.listen_address coordinator.front.acceptor coordinator.front.connection"
         " coordinator.front.connection_rate coordinator.front.descriptors coordinator.front.limits"

@@ -34,6 +34,7 @@ from coordinator.audit.schema import (
     RebalanceStarted,
     Record,
 )
+from coordinator.audit.schema.observed import PLACES_MARK
 from coordinator.core.causes import Cause
 from coordinator.core.groups.group import Group
 from coordinator.core.groups.kind import CLASSIC_NAME
@@ -300,8 +301,8 @@ class AuditReplay:
         for position, (key, value, _) in enumerate(records, 1):
             if position % RECORDS_PER_STEP == 0:
                 yield
-            if key is None:
-                continue  # about the coordinator itself
+            if key is None or PLACES_MARK in value:
+                continue  # about the coordinator itself, or seen of a group that another Kafka coordinates
             try:
                 self._apply_event(key.decode(), _decode(value))
             except (msgspec.MsgspecError, ValueError) as problem:

@@ -18,7 +18,7 @@ from coordinator.cli.reload_signal import ReloadSignal
 from coordinator.cli.server_process import CANNOT_START, log_open_files_limit, log_options
 from coordinator.cli.server_settings import log_new_lines, log_settings, read_settings, settings_options
 from coordinator.cli.stop_signals import StopSignals
-from coordinator.config.cluster_keys import CLUSTER_BOOTSTRAP_SERVERS
+from coordinator.config.cluster_keys import CLUSTER_BOOTSTRAP_SERVERS, CLUSTER_WATCH
 from coordinator.config.key import ConfigError
 from coordinator.config.listener_keys import LISTENERS
 from coordinator.config.listener_overrides import listener_names
@@ -56,6 +56,11 @@ NODES_MAX = 32
     help="Brokers of a Kafka cluster, with commas, in front of which to coordinate groups.",
 )
 @click.option(
+    "--watch",
+    metavar="PATTERNS",
+    help="With --cluster: groups to watch that stay with the cluster, ids or patterns with commas.",
+)
+@click.option(
     "--nodes",
     type=click.IntRange(1, NODES_MAX),
     default=1,
@@ -75,12 +80,14 @@ def command(
     log_style: str,
     admin: str | None,
     cluster: str | None,
+    watch: str | None,
     nodes: int,
     ready_file: Path | None,
 ) -> None:
     """Serve Kafka clients until SIGTERM or Ctrl-C. At SIGHUP the settings are read again.
 
-    --set overrides --environment, which overrides --config; --listen, --data-dir, --admin and --cluster override all.
+    --set overrides --environment, which overrides --config; --listen, --data-dir, --admin, --cluster and --watch
+    override all.
     """
     from coordinator.cli.log_writer import logging_to_stderr
     from coordinator.metadata.store import MetadataError
@@ -97,6 +104,8 @@ def command(
             options[ADMIN_LISTENER.name] = admin
         if cluster is not None:
             options[CLUSTER_BOOTSTRAP_SERVERS.name] = cluster
+        if watch is not None:
+            options[CLUSTER_WATCH.name] = watch
         understood = read_settings(config_file, with_environment, settings, options)
         config = Config(understood.texts, unused=understood.unused_texts)
 

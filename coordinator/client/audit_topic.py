@@ -22,7 +22,7 @@ from coordinator.audit.schema import (
     decode_event,
     decode_observed,
 )
-from coordinator.audit.schema.observed import WATCH_BEGUN, WATCHED
+from coordinator.audit.schema.observed import PLACES_MARK, WATCH_BEGUN, WATCHED
 from coordinator.client.bootstrap import Server, bootstrap_of
 from coordinator.client.cluster import EARLIEST, LATEST
 from coordinator.client.groups import raise_for_error
@@ -96,7 +96,7 @@ class AuditRecord:
         return self.event.time_ms if self.event is not None else _time_ms(self.value)
 
 
-_PLACES: Final = b'"places":['
+_PLACES: Final = PLACES_MARK
 _POSITION: Final = b'{"kind":"%s"' % WATCHED.encode()
 _BEGUN: Final = b'{"kind":"%s"' % WATCH_BEGUN.encode()
 
@@ -230,6 +230,10 @@ class AuditTopic:
         """The records that are appended from these offsets on; never ends. `position` is kept up to date."""
         while True:
             yield from self._fetched(position, selects, FOLLOW_WAIT_MS)
+
+    def new_records(self, position: Offsets) -> list[AuditRecord]:
+        """What there is from these offsets on by now, one Fetch for each leader; `position` is moved past it."""
+        return list(self._fetched(position, lambda key: True, 0))
 
     def offsets(self, partitions: Iterable[int], timestamp: int) -> Offsets:
         """Partition → EARLIEST or LATEST offset."""

@@ -12,9 +12,7 @@ from _wire.apis import APIS
 from _wire.errors import ErrorCode, MalformedMessage
 from _wire.headers import decode_request_header, encode_response
 from _wire.messages.api_versions import ApiVersionsRequest
-from _wire.messages.fetch import FetchRequest
 from _wire.messages.find_coordinator import FindCoordinatorResponse
-from _wire.messages.produce import ProduceRequest
 from coordinator.cluster.client_upstreams import ClientUpstreams
 from coordinator.cluster.found import Finding, Found, NotFound, Unknown
 from coordinator.cluster.handlers.own_node import own_response
@@ -29,6 +27,7 @@ from coordinator.cluster.relay.responses import (
     rewrite_response,
     unsupported_api_versions,
 )
+from coordinator.cluster.relay.rules import FETCH, PRODUCE, SHARE_ACKNOWLEDGE, SHARE_FETCH
 from coordinator.cluster.rights.clients import ClientOfCluster
 from coordinator.front.api_versions import has_valid_software, software_of
 from coordinator.front.connection import Connection
@@ -38,7 +37,7 @@ from coordinator.runtime.slices import Slices
 from coordinator.security.principal import ANONYMOUS, Principal
 
 INT16_BYTES: Final = 2
-OF_PARTITIONS: Final = (ProduceRequest.API_KEY, FetchRequest.API_KEY)
+OF_PARTITIONS: Final = (PRODUCE, FETCH, SHARE_FETCH, SHARE_ACKNOWLEDGE)
 """Requests that clients send to the leaders of partitions, and never to a node. Passed on, the answer to a Fetch would
 be held whole, of up to 50 MiB for each client."""
 API_VERSIONS: Final = ApiVersionsRequest.API_KEY

@@ -13,12 +13,14 @@ from coordinator.cluster.groups.group_topics import GroupTopics
 from coordinator.cluster.groups.topics import ClusterTopics
 from coordinator.cluster.handlers.groups import ClusterGroupHandlers
 from coordinator.cluster.handlers.joining import JoiningHandlers
+from coordinator.cluster.handlers.other_kinds import OtherKindHandlers
 from coordinator.cluster.handlers.owners import OwnerHandlers
 from coordinator.cluster.parts import ClusterHome
 from coordinator.cluster.relay.broker_listeners import BrokerListeners
 from coordinator.cluster.relay.directory import Directory
 from coordinator.cluster.relay.held_bytes import HeldBytes
 from coordinator.cluster.relay.relayed_connection import RelayParts
+from coordinator.cluster.relay.tap import Tap
 from coordinator.cluster.relay.upstream_connection import UpstreamConnection
 from coordinator.cluster.relay.upstreams import Upstreams
 from coordinator.cluster.requirements import CLUSTER_REQUIREMENTS
@@ -68,6 +70,8 @@ class FrontParts(msgspec.Struct, frozen=True, kw_only=True):
     """Whether the nodes log in at each other, as they do at the brokers."""
     peer_token: str
     """What other nodes show, if they share a secret."""
+    tap: Tap | None
+    """Sees what passes of watched groups."""
     check_lease: Callable[[], None]
     """Gives up what this node leads if its lease is over; called before anything is answered."""
 
@@ -146,6 +150,7 @@ def cluster_table(parts: FrontParts, questions: RightsQuestions) -> DispatchTabl
     table, groups, home = DispatchTable(CLUSTER_REQUIREMENTS), parts.groups, parts.home
     context = GroupContext(config=parts.config, coordinator=groups.coordinator, pending=groups.pending)
     parts.owners.add_to(table)
+    OtherKindHandlers(home.ownership.find).add_to(table)
     group_topics = GroupTopics(groups.coordinator, parts.topics)
     joining = JoiningHandlers(context, home.ownership, group_topics, questions, parts.visible, parts.settings)
     ClusterGroupHandlers(context, home.ownership, joining, parts.topics, home.forwarder, questions).add_to(table)
@@ -165,6 +170,7 @@ def make_broker_listeners(
         on_rejected=front.peers.rejections.rejected_address,
         request_bytes_max=config[SOCKET_REQUEST_MAX_BYTES],
         logins=terms,
+        tap=parts.tap,
     )
     return BrokerListeners(
         listener.address.host,

@@ -21,7 +21,7 @@ from coordinator.cluster.leads import PartitionLeads
 from coordinator.cluster.lease_timer import LeaseTimer
 from coordinator.cluster.log.broker_access import BrokerLogAccess
 from coordinator.cluster.log.notes import Owner
-from coordinator.cluster.log.topics import LogTopics, TopicError, log_topics, prepare_topics
+from coordinator.cluster.log.topics import LogTopics, TopicError, log_topics, prepare_sightings, prepare_topics
 from coordinator.cluster.measured import MeasuredParts, measure_cluster_node
 from coordinator.cluster.nodes.lease import Lease
 from coordinator.cluster.nodes.membership import LEASE_MS, NodesGroupMember
@@ -35,6 +35,7 @@ from coordinator.cluster.rights.rights import CachedRights
 from coordinator.cluster.rights.visible_topics import VisibleTopics
 from coordinator.cluster.security import check_connections_of_clients, node_security, nodes_secret
 from coordinator.cluster.sentinels.sentinels import Sentinels
+from coordinator.cluster.watching import Watching
 from coordinator.config import cluster_keys as keys
 from coordinator.config.key import ConfigError
 from coordinator.config.listener_keys import LISTENERS
@@ -85,6 +86,7 @@ class ClusterNode(ServingNode):
         self._timeout_seconds = config[keys.CLUSTER_REQUEST_TIMEOUT_MS] / 1000
         self._append_times: TimeHistogram | None = None
         self._tasks = Tasks()
+        self._watching: Watching | None = None
         self._is_started = False
         self._rights = CachedRights()
         self._listener = node_listener(config)
@@ -149,6 +151,7 @@ class ClusterNode(ServingNode):
 
             self._append_times = TimeHistogram(APPEND_BOUNDS_MS)
         log = await self._reach_cluster()
+        await self._prepare_watching(log)
         config, loop, links, lost = self._config, self.loop, self.links, LostPartitions(self.loop.now_ms)
         appended = _ignore_time if self._append_times is None else self._append_times.observe
         listing = TopicListing(links.topics.all, _no_metadata_log, self._visible.visible)
@@ -174,6 +177,28 @@ class ClusterNode(ServingNode):
             config[keys.MEMBERSHIP_TOPIC_NUM_PARTITIONS],
             config[keys.MEMBERSHIP_TOPIC_REPLICATION_FACTOR],
         )
+
+    async def _prepare_watching(self, log: LogTopics) -> None:
+        config = self._config
+        patterns = config[keys.CLUSTER_WATCH]
+        if not patterns:
+            return
+        min_in_sync, replicas = config[keys.MEMBERSHIP_TOPIC_MIN_ISR], config[keys.MEMBERSHIP_TOPIC_REPLICATION_FACTOR]
+        await prepare_sightings(self.links.brokers, log, min_in_sync, replicas)
+        server = Bootstrap(config[keys.CLUSTER_BOOTSTRAP_SERVERS], self._security.own)
+        nodes_group_id = config[keys.CLUSTER_NODES_GROUP_ID]
+        self._watching = Watching(
+            server,
+            self._owner.node_id,
+            patterns,
+            nodes_group_id,
+            log.partition_count,
+            self.leads,
+            self._is_owned,
+        )
+
+    def _is_owned(self, group_id: str) -> bool:
+        return self.home.ownership.is_owned(group_id)
 
     def _make_front(self) -> None:
         config, links, groups, home = self._config, self.links, self.groups, self.home
@@ -205,6 +230,7 @@ class ClusterNode(ServingNode):
             peers_log_in=self._security.own.login is not None,
             peer_token=self._seals.peer_token,
             check_lease=self.leads.check_lease,
+            tap=None if self._watching is None else self._watching.tap,
         )
         terms = login_terms(parts, self._listener) if parts.peers_log_in else None
         front = front_home(parts, self._listener, self._rights, terms)
@@ -242,6 +268,8 @@ class ClusterNode(ServingNode):
         self.leads.on_lease_over(self.member.rejoin)
         self.member.start()
         self._tasks.every(RENEWAL_CHECK_SECONDS, self._renew)
+        if self._watching is not None:
+            self._watching.start()
 
     def _serve_admin(self) -> None:
         if self._admin is None or self._append_times is None:
@@ -306,6 +334,8 @@ class ClusterNode(ServingNode):
             self._close_connections()
             self._rights.close()
             self.home.stop()
+        if self._watching is not None:
+            self._watching.stop()
         self._peers.close()
         self.links.topics.stop()
         self.links.settings.stop()

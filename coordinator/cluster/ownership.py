@@ -124,6 +124,8 @@ class GroupOwnership:
         described = yield from self._sentinels.describe(group_id)
         if isinstance(described, ErrorCode):
             return Unknown(described)
+        if described.is_of_other_kind:
+            return NOT_FOUND
         if not described.has_members:
             return FOUND
         self._is_held(group_id)

@@ -3,12 +3,14 @@
 from collections.abc import Mapping
 from typing import Final
 
-from coordinator.front.authorization import Requirement
+from coordinator.cluster.relay.rules import OF_OTHER_KINDS
+from coordinator.front.authorization import NOTHING, Requirement
 from coordinator.front.requirements import GROUP_REQUIREMENTS, on_cluster
 from coordinator.security.acls.model import AclOperation
 
 CLUSTER_REQUIREMENTS: Final[Mapping[str, tuple[Requirement, ...]]] = {
     **GROUP_REQUIREMENTS,
+    **dict.fromkeys(OF_OTHER_KINDS, NOTHING),
     "DescribeGroupOwners": on_cluster(AclOperation.DESCRIBE),
     "AlterGroupOwners": on_cluster(AclOperation.ALTER),
 }

@@ -88,3 +88,9 @@ CLUSTER_ADOPT: ConfigKey[Sequence[str]] = ConfigKey(
     "Groups that are coordinated here from the first start on: ids, or patterns with * and ?. Others stay with the "
     "cluster until `coordinator cluster adopt`.",
 )
+CLUSTER_WATCH: ConfigKey[Sequence[str]] = ConfigKey(
+    "cluster.watch",
+    (),
+    "Groups that stay with the cluster and are told of in the audit, by what passes and by the records of the cluster: "
+    "ids, or patterns with * and ?. All nodes in front of the same cluster have the same ones.",
+)

@@ -256,20 +256,22 @@ class _Rebalance:
     def _end(self, until: Place | None) -> None:
         rebalance = self._rebalance
         if rebalance.emptied is not None:
-            self._empty(rebalance.emptied)
+            self._empty(rebalance.emptied.place, rebalance.emptied.generation_id)
+        elif self._record is not None and not self._record.members:
+            self._empty(self._record_places[0], self._record.generation_id)
         elif rebalance.stabilized is not None or self._record is not None or rebalance.assigned is not None:
             self._start()
             self._become_stable(until)
 
-    def _empty(self, emptied: said.GroupEmptied) -> None:
+    def _empty(self, place: Place, generation_id: int) -> None:
         emitter = self._emitter
-        _at(emitter, emptied.place, *self._record_places)
+        _at(emitter, *dict.fromkeys((place, *self._record_places)))
         for member_id in list(self._members_so_far):
             self._triggers.append(emitter.leave(member_id))
-        emitter.so_far.state, emitter.so_far.generation_id = EMPTY, emptied.generation_id
+        emitter.so_far.state, emitter.so_far.generation_id = EMPTY, generation_id
         if self._record is not None:
             copy_header(emitter.so_far, self._record)
-        emitter.emit("group.emptied", rebalance_ms=self._since_begin(emptied.place), triggers=self._triggers)
+        emitter.emit("group.emptied", rebalance_ms=self._since_begin(place), triggers=self._triggers)
 
     def _start(self) -> None:
         emitter, rebalance, record = self._emitter, self._rebalance, self._record

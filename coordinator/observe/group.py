@@ -21,6 +21,7 @@ from coordinator.observe.places import Place, Source
 from coordinator.observe.polled import absent_events, polled_events
 from coordinator.observe.records.stored import ClassicGroup, GroupRecord
 from coordinator.observe.refusals import Refusal, Refusals, refusal_of
+from coordinator.observe.seen import SeenGroup
 from coordinator.observe.typed import with_causes
 
 if TYPE_CHECKING:
@@ -43,6 +44,7 @@ class ObserverState(msgspec.Struct):
     members: dict[str, MemberSoFar]
     gone: tuple[Place, Cause] | None = None
     refusals: Refusals = msgspec.field(default_factory=Refusals)
+    seen: SeenGroup = msgspec.field(default_factory=SeenGroup)
 
 
 class GroupObserver:
@@ -76,6 +78,7 @@ class GroupObserver:
         """Where a line says that the group was deleted, and why."""
         self._lines = ConsumerLines(is_whole=is_whole)
         self._refusals = Refusals()
+        self._seen = SeenGroup()
 
     def apply(self, seen: Seen) -> None:
         if isinstance(seen, ClientStatement):
@@ -122,6 +125,7 @@ class GroupObserver:
             self._members.by_id,
             self._gone,
             self._refusals,
+            self._seen,
         )
 
     def go_on(self, state: ObserverState) -> None:
@@ -129,7 +133,7 @@ class GroupObserver:
         self._so_far, self._current, self._waiting = state.so_far, state.current, state.waiting
         self._explained, self._lines.places = state.explained, state.line_places
         self._members, self._gone = Members(state.members), state.gone
-        self._refusals = state.refusals
+        self._refusals, self._seen = state.refusals, state.seen
 
     # ---- records
 
@@ -166,7 +170,8 @@ class GroupObserver:
     def _keep(self, emitter: EventEmitter, *, is_inferred: bool) -> None:
         self._so_far = emitter.so_far
         for event in emitter.events:
-            places = (*emitter.places_of.get(event["seq"], ()), *self._lines.of(event))
+            seen = self._seen.add_to(event)
+            places = (*emitter.places_of.get(event["seq"], ()), *self._lines.of(event), *seen)
             self.events.append(ObservedEvent(with_causes(event), places, is_inferred and _is_inferred(event, places)))
 
     # ---- polls
@@ -199,7 +204,16 @@ class GroupObserver:
 
     # ---- lines
 
+    def _apply_sighting(self, statement: said.Sighted) -> None:
+        """What a node saw pass. Of a classic group it may mean what a line of its coordinator says."""
+        for found in self._seen.apply(statement, self._so_far.generation_id):
+            if self._so_far.protocol not in OF_EPOCHS:
+                self._apply_statement(found)
+
     def _apply_statement(self, statement: OfGroup) -> None:
+        if isinstance(statement, said.Sighted):
+            self._apply_sighting(statement)
+            return
         if isinstance(statement, (said.GroupLoaded, said.GroupUnloaded)):
             self._apply_move(statement)
             return
@@ -365,7 +379,7 @@ _CHANGES: Final = (
 
 def _is_inferred(event: Event, places: Sequence[Place]) -> bool:
     """Whether no line says it, and no record alone."""
-    is_logged = any(place.source is Source.BROKER_LOG for place in places)
+    is_logged = any(place.source in (Source.BROKER_LOG, Source.NODE) for place in places)
     return event["kind"] in _SAID_BY_LINES and not is_logged
 
 

@@ -14,6 +14,7 @@ from coordinator.observe.logs import statements as said
 from coordinator.observe.logs.statements import OfGroup
 from coordinator.observe.places import Place
 from coordinator.observe.refusals import Refusals
+from coordinator.observe.seen import SeenGroup
 
 LineMark = tuple[int, int]
 """Which file of a log, counted since the watcher first saw it, and which line of it."""
@@ -55,6 +56,7 @@ class KeptGroup(msgspec.Struct, array_like=True):
     gone: tuple[Place, Cause] | None = None
     clients: ClientsSaid = msgspec.field(default_factory=ClientsSaid)
     refusals: Refusals = msgspec.field(default_factory=Refusals)
+    seen: SeenGroup = msgspec.field(default_factory=SeenGroup)
 
 
 _STATEMENTS: Final[dict[str, type[OfGroup]]] = {
@@ -85,6 +87,7 @@ def kept_group(group_id: str, state: ObserverState) -> KeptGroup:
         state.members,
         gone=state.gone,
         refusals=state.refusals,
+        seen=state.seen,
     )
 
 
@@ -99,6 +102,7 @@ def observer_state(kept: KeptGroup) -> ObserverState:
         kept.members,
         kept.gone,
         kept.refusals,
+        kept.seen,
     )
 
 

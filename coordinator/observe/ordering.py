@@ -4,6 +4,7 @@ from collections import deque
 from collections.abc import Iterable, Iterator
 from typing import Final
 
+from coordinator.audit.schema.sighted import Asked, Beat, Left
 from coordinator.observe.classic_lines import Members
 from coordinator.observe.group_so_far import MemberSoFar
 from coordinator.observe.logs import statements as said
@@ -36,6 +37,10 @@ def _is_before(statement: Logged, record: Place) -> bool:
 
 def ahead_ms(statement: Logged) -> int:
     """How much later than the record that it tells of a line may be, and still comes before it."""
+    if isinstance(statement, said.Sighted):
+        sighting = statement.sighting
+        is_with_record = isinstance(sighting, Left | Beat) or (isinstance(sighting, Asked) and sighting.has_assignments)
+        return LINE_AHEAD_MS if is_with_record else 0
     return LINE_AHEAD_MS if isinstance(statement, _WITH_A_RECORD) else 0
 
 

@@ -24,9 +24,11 @@ def sources_of(history: ObservedHistory, claims: Iterable[Claim], at: Clock) -> 
         is_inferred |= history.is_inferred(claim)
     if not places:
         return ""
-    lines = [place for place in places if place.source not in (Source.RECORD, Source.POLL)]
+    lines = [place for place in places if place.source in (Source.BROKER_LOG, Source.CLIENT_LOG)]
+    passed = [place for place in places if place.source is Source.NODE]
     records = [place for place in places if place.source is Source.RECORD]
     texts = [_line(line, at) for line in lines[:PLACES_NAMED]]
+    texts += [f"{place.name} saw it pass at {at(place.time_ms)}" for place in passed[:PLACES_NAMED]]
     if records:
         named = listed([str(record) for record in records[:PLACES_NAMED]], more=max(0, len(records) - PLACES_NAMED))
         texts.append(f"record{'s' if len(records) > 1 else ''} {named}")

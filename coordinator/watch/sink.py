@@ -45,23 +45,32 @@ class Sink(Protocol):
         """
 
 
-def restored(topic: AuditTopic, partitions: Sequence[int]) -> dict[int, tuple[Restored, int | None, int]]:
+def restored(
+    topic: AuditTopic, partitions: Sequence[int], *, is_shared: bool = False
+) -> dict[int, tuple[Restored, int | None, int]]:
     """Partition → what was kept there, where the checkpoint of that begins, and the offset after all.
+
+    `is_shared`: others than watchers write there, too, so that it may have records and no position.
 
     Raises:
         ClientError: the topic cannot be read.
         PositionError: a later version wrote it.
     """
     starts, ends = topic.offsets(partitions, EARLIEST), topic.offsets(partitions, LATEST)
-    return {partition: _restored(topic, partition, starts[partition], ends[partition]) for partition in partitions}
+    return {
+        partition: _restored(topic, partition, starts[partition], ends[partition], is_shared=is_shared)
+        for partition in partitions
+    }
 
 
-def _restored(topic: AuditTopic, partition: int, start: int, end: int) -> tuple[Restored, int | None, int]:
+def _restored(
+    topic: AuditTopic, partition: int, start: int, end: int, *, is_shared: bool
+) -> tuple[Restored, int | None, int]:
     found = Restored()
     back = 1
     while start < end:
         first = max(start, end - back)
-        last = list(topic.records({partition: first}, lambda key: True))
+        last = list(topic.records({partition: first}, _no_key if is_shared else lambda key: True))
         positions = [record for record in last if record.is_position]
         if positions:
             _, checkpoint = read_position(positions[-1].value)
@@ -70,8 +79,10 @@ def _restored(topic: AuditTopic, partition: int, start: int, end: int) -> tuple[
                 if record.is_position:
                     found.put(record.value)
             return found, checkpoint, end
-        if first == start and all(record.is_of_watcher for record in last):
+        if first == start and (is_shared or all(record.is_of_watcher for record in last)):
             break  # none has got so far as to write a position
+        if is_shared and back > LOOKED_BACK_MAX:
+            break
         if first == start or back > LOOKED_BACK_MAX:
             raise PositionError(
                 f"partition {partition} of the topic has records, and none is of a watcher: give it a topic of its own"

@@ -6,7 +6,7 @@ read. Without the right to use the id, the offsets of the answers show whether s
 """
 
 import threading
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from _wire.errors import ErrorCode
@@ -47,8 +47,10 @@ NO_OFFSET: Final = -1
 class TopicSink:
     """Blocking; what cannot be written now is tried again until it can, or the watcher is stopped."""
 
-    def __init__(self, server: Server, name: str, stopped: threading.Event) -> None:
-        """Fence the watcher before. Raises ClientError."""
+    def __init__(
+        self, server: Server, name: str, stopped: threading.Event, partitions: Sequence[int] | None = None
+    ) -> None:
+        """Fence the watcher before. `partitions`: those that are written; None: all. Raises ClientError."""
         self._server = bootstrap_of(server)
         self._name, self._stopped = name, stopped
         self._ends: dict[int, int] = {}
@@ -57,13 +59,25 @@ class TopicSink:
         self._leaders: dict[int, str] = {}
         self._is_away = False
         try:
-            self._producer = self._fenced_producer() or self._producer_of(None, self._connection(self._server.address))
             self._find_leaders()
-            self._sequences = dict.fromkeys(self._leaders, 0)
-            self.append({leader: [begun_record(now_ms())] for leader in self._leaders})
+            written = list(self._leaders) if partitions is None else list(partitions)
+            self._producers = self._make_producers(written)
+            self._sequences = dict.fromkeys(written, 0)
+            self._begin_to_write(written)
         except BaseException:
             self.close()
             raise
+
+    def _make_producers(self, partitions: Sequence[int]) -> dict[int, tuple[int, int]]:
+        """Partition → id and epoch of the producer that writes it."""
+        producer = self._fenced_producer(f"{CLIENT_ID}-{self._name}")
+        return dict.fromkeys(partitions, producer or self._plain_producer())
+
+    def _plain_producer(self) -> tuple[int, int]:
+        return self._producer_of(None, self._connection(self._server.address))
+
+    def _begin_to_write(self, partitions: Sequence[int]) -> None:
+        self.append({partition: [begun_record(now_ms())] for partition in partitions})
 
     def begin(self, ends: Mapping[int, int]) -> None:
         """`ends`: the offset after all that was restored, of each partition. Raises SinkError."""
@@ -71,9 +85,8 @@ class TopicSink:
         if other:
             raise SinkError(f"somebody else writes to {self._name}-{other[0]}")
 
-    def _fenced_producer(self) -> tuple[int, int] | None:
-        """The producer of the topic's transactional id; None: there is no right to use it."""
-        transactional_id = f"{CLIENT_ID}-{self._name}"
+    def _fenced_producer(self, transactional_id: str) -> tuple[int, int] | None:
+        """The producer of a transactional id; None: there is no right to use it."""
         request = FindCoordinatorRequest(key=transactional_id, key_type=TRANSACTION_KEY)
         answer = self._connection(self._server.address).send_latest(request, FIND_COORDINATOR_VERSION_MAX)
         if answer.error_code == ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED:
@@ -122,7 +135,7 @@ class TopicSink:
             self._is_away = False
 
     def _built(self, partition: int, records: list[Record]) -> bytes:
-        producer_id, producer_epoch = self._producer
+        producer_id, producer_epoch = self._producers[partition]
         return build_batch(
             records,
             timestamp_ms=now_ms(),
@@ -172,15 +185,18 @@ class TopicSink:
             raise SinkError(f"{self._name}-{partition}: {ErrorCode(error).description}")
         if error != ErrorCode.DUPLICATE_SEQUENCE_NUMBER:
             raise_for_error(error, f"cannot write to {self._name}-{partition}")
-        expected = self._ends.get(partition)
-        if expected is None:
-            expected = base_offset
-        if base_offset not in (expected, NO_OFFSET):
-            raise Fenced(f"somebody else writes to {self._name}-{partition}, too: at offset {expected}")
+        expected = self._offset_of(partition, base_offset)
         self._ends[partition] = expected + counts[partition]
         self._sequences[partition] = (self._sequences[partition] + counts[partition]) % (1 << 31)
         del left[partition]
         return None
+
+    def _offset_of(self, partition: int, base_offset: int) -> int:
+        """Where a batch is. Raises Fenced: others write, too."""
+        expected = self._ends.get(partition, base_offset)
+        if base_offset not in (expected, NO_OFFSET):
+            raise Fenced(f"somebody else writes to {self._name}-{partition}, too: at offset {expected}")
+        return expected
 
     def _find_leaders(self) -> None:
         request = MetadataRequest(topics=[MetadataRequestTopic(name=self._name)], allow_auto_topic_creation=False)

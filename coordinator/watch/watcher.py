@@ -1,7 +1,7 @@
 """The watcher: reads records and logs, and appends what they tell, until it is stopped."""
 
 import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from time import monotonic
 from typing import Final, Protocol
 
@@ -43,6 +43,8 @@ LOGS_SECONDS: Final = 0.3
 
 class Log(Protocol):
     name: str
+    partition: int | None
+    """Whose groups alone it is about; None: it is about all."""
 
     def follow(self) -> FollowedLog: ...
 
@@ -112,9 +114,14 @@ class Watcher:
         *,
         logs_to_come: NewLogs | None = None,
         polls: Polls | None = None,
+        written: Collection[int] | None = None,
         clock: Callable[[], float] = monotonic,
     ) -> None:
-        """`records` None: they may not be read. `starts`: the offset from which they are, of each partition."""
+        """`records` None: they may not be read. `starts`: the offset from which they are, of each partition.
+
+        `written`: the partitions that this watcher tells of; None: all.
+        """
+        self._written = range(partition_count) if written is None else written
         self._sink, self._records, self._clock = sink, records, clock
         self._name_of = name_of
         self._sources = [_LogSource(log) for log in logs]
@@ -282,12 +289,14 @@ class Watcher:
 
     def _append(self, *, refresh: bool) -> None:
         logs = {source.log.name: at for source in self._sources if (at := source.log.position) is not None}
+        of = {source.log.name: source.log.partition for source in self._sources if source.log.partition is not None}
         at_ms = now_ms()
         batches = {}
-        for partition in self.partitions:
-            number = partition.partition
+        for number in self._written:
+            partition = self.partitions[number]
             end = self._sink.end_offset(number)
-            found = partition.pop_records(self._positions.get(number, -1), logs, end, at_ms, refresh=refresh)
+            own = {name: log for name, log in logs.items() if of.get(name, number) == number}
+            found = partition.pop_records(self._positions.get(number, -1), own, end, at_ms, refresh=refresh)
             if found:
                 batches[number] = found
         if batches:

@@ -6,7 +6,10 @@ from typing import Any
 import pytest
 
 from coordinator.audit import schema
+from coordinator.audit.resume import AuditReplay
+from coordinator.audit.schema import MemberRef, MemberRemoved
 from coordinator.audit.schema import Record as AuditRecord
+from coordinator.audit.schema.observed import ObservedEvent, Place, Source, encode_observed
 from coordinator.core.causes import Cause
 from coordinator.core.groups.states import GroupState
 from coordinator.core.offsets.events import DeletionCause, OffsetsDeleted
@@ -289,3 +292,27 @@ def test_what_happened_to_offsets_is_not_void(sim, member_id):
     sim.join("b", metadata=subscription("t"))
     (loaded,) = after_restart(sim)
     assert loaded.void_from_seq == expired_seq + 1
+
+
+def test_what_was_seen_of_a_group_of_another_kafka_is_passed_over():
+    """A node that watches groups of its cluster writes it beside its own: no group of this coordinator is gone."""
+    removed = MemberRemoved(
+        group_id="g",
+        seq=7,
+        created_seq=1,
+        time_ms=1,
+        generation_id=3,
+        state="",
+        generation_id_before=3,
+        state_before="",
+        coordinator_epoch=0,
+        node_id=0,
+        member=MemberRef(member_id="m"),
+        cause=Cause.MEMBER_LEFT,
+        reason="",
+    )
+    observed = ObservedEvent(removed, (Place(Source.NODE, "node 1", 1),))
+    read = AuditReplay(0)
+    for _ in read.apply([(b"g", encode_observed(observed), ())]):
+        pass
+    assert read.cursors == {}

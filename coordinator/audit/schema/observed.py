@@ -22,6 +22,10 @@ WATCH_BEGUN: Final = "coordinator.watch_begun"
 """The kind of a record without a key with which a watcher begins to write."""
 
 
+PLACES_MARK: Final = b'"places":['
+"""In the value of an observed event, and never in that of an event of a coordinator: quotes in texts are escaped."""
+
+
 class Source(StrEnum):
     """What told it."""
 
@@ -32,14 +36,16 @@ class Source(StrEnum):
     CLIENT_LOG = "client_log"
     POLL = "poll"
     """An answer of an admin API: how things were at that time."""
+    NODE = "node"
+    """A node saw it pass, between clients and brokers: `name` is the node, `broker_id` null."""
 
 
 class Place(msgspec.Struct, frozen=True, gc=False):
     """One place where something about a group was seen.
 
-    `name` is a file, a partition such as `__consumer_offsets-12`, or the API that was asked. `position` is the line,
-    counted from 1, or the offset; None: it has none. `time_ms` is wall-clock time in ms since the epoch, as the source
-    tells it: a line without a zone is read in the zone of its file.
+    `name` is a file, a node, a partition such as `__consumer_offsets-12`, or the API that was asked. `position` is the
+    line, counted from 1, or the offset; None: it has none. `time_ms` is wall-clock time in ms since the epoch, as the
+    source tells it: a line without a zone is read in the zone of its file.
     """
 
     source: Source

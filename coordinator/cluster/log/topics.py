@@ -10,7 +10,7 @@ from _wire.messages.describe_configs import DescribeConfigsRequest, DescribeConf
 from coordinator.cluster.brokers.backoff import tried
 from coordinator.cluster.brokers.brokers import Brokers
 from coordinator.cluster.brokers.errors import RetriableAnswer
-from coordinator.internal_topics import AUDIT_TOPIC, MEMBERSHIP_TOPIC
+from coordinator.internal_topics import AUDIT_TOPIC, MEMBERSHIP_TOPIC, OFFSETS_TOPIC, SIGHTINGS_TOPIC
 from coordinator.log.config import LogConfig
 from coordinator.logger import logger
 
@@ -22,6 +22,8 @@ CREATE_TIMEOUT_MS: Final = 10_000
 
 SEGMENT_BYTES: Final = 64 << 20
 """Compaction leaves the newest segment alone; with the default of 1 GiB a takeover would read that much."""
+SIGHTINGS_RETENTION_MS: Final = 6 * 3_600_000
+"""So long a partition of the groups may have no node that reads what was seen."""
 AUDIT_MESSAGE_BYTES_MAX: Final = 8 << 20
 GROUPS_MESSAGE_BYTES_MAX: Final = 8 << 20
 """A group is one record, with the subscriptions and assignments of all members."""
@@ -89,6 +91,33 @@ async def prepare_topics(
     _check(configs[groups.name], groups.name, "compact", forbidden="delete")
     _check(configs[audit.name], audit.name, "delete", forbidden="compact")
     return LogTopics(_log_config(configs[groups.name]), _log_config(configs[audit.name]), counts[groups.name])
+
+
+async def prepare_sightings(brokers: Brokers, log: LogTopics, min_in_sync: int, replication_factor: int) -> None:
+    """Make the topic of what nodes see pass, if it is missing. Raises as `prepare_topics`."""
+    topic = LogTopic(
+        SIGHTINGS_TOPIC,
+        {
+            "cleanup.policy": "delete",
+            "retention.ms": str(SIGHTINGS_RETENTION_MS),
+            "min.insync.replicas": str(min_in_sync),
+        },
+    )
+    counts = await _partition_counts(brokers, [topic.name, OFFSETS_TOPIC])
+    if topic.name not in counts:
+        await _create(brokers, [topic], log.partition_count, replication_factor)
+        counts |= await _wait_until_there(brokers, [topic.name])
+    if counts[topic.name] != log.partition_count:
+        raise TopicError(
+            f"{topic.name} has {counts[topic.name]} partitions and {AUDIT_TOPIC} has {log.partition_count}: delete the"
+            " former, and start again"
+        )
+    offsets_count = counts.get(OFFSETS_TOPIC, log.partition_count)
+    if offsets_count != log.partition_count:
+        raise TopicError(
+            f"{OFFSETS_TOPIC} has {offsets_count} partitions and {AUDIT_TOPIC} has {log.partition_count}: groups can be"
+            " watched where they are as many (membership.topic.num.partitions, before the first start)"
+        )
 
 
 async def _partition_counts(brokers: Brokers, names: list[str]) -> dict[str, int]:

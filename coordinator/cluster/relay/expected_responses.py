@@ -5,6 +5,7 @@ from collections.abc import Callable
 from typing import Final
 
 from coordinator.cluster.relay.responses import ForwardedRequest
+from coordinator.cluster.relay.tap import Passing
 
 OUTSTANDING_MAX: Final = 1_000
 """Requests of a connection that are not answered. A broker handles one after the other, so that more gain nothing."""
@@ -15,16 +16,22 @@ OWN_BYTES_MAX: Final = 1 << 20
 class ExpectedResponse:
     """One place in the order."""
 
-    __slots__ = ("correlation_id", "own", "rewritten")
+    __slots__ = ("correlation_id", "own", "passing", "rewritten")
 
     def __init__(
-        self, correlation_id: int, rewritten: ForwardedRequest | None = None, own: bytes | None = None
+        self,
+        correlation_id: int,
+        rewritten: ForwardedRequest | None = None,
+        own: bytes | None = None,
+        passing: Passing | None = None,
     ) -> None:
         self.correlation_id = correlation_id
         self.rewritten = rewritten
         """Describes the request if the response is to be rewritten."""
         self.own = own
         """The response, if the relay gives it itself."""
+        self.passing = passing
+        """What is to be given the response for a look, as its group is watched."""
 
 
 class ExpectedResponses:
@@ -55,9 +62,11 @@ class ExpectedResponses:
         """Whether the next response is one that the relay gives."""
         return bool(self._queue) and self._queue[0].own is not None
 
-    def expect(self, correlation_id: int, rewritten: ForwardedRequest | None = None) -> None:
+    def expect(
+        self, correlation_id: int, rewritten: ForwardedRequest | None = None, passing: Passing | None = None
+    ) -> None:
         """The broker will respond."""
-        self._queue.append(ExpectedResponse(correlation_id, rewritten))
+        self._queue.append(ExpectedResponse(correlation_id, rewritten, None, passing))
 
     def answer(self, response: bytes) -> None:
         """The relay responds, when it is the turn of this response."""

@@ -5,7 +5,7 @@ from enum import Enum, auto
 from struct import Struct
 from typing import Final, Protocol
 
-from coordinator.cluster.relay.request_heads import LENGTH_BYTES, InvalidRequest
+from coordinator.cluster.relay.request_heads import INT16, LENGTH_BYTES, InvalidRequest
 
 INT32: Final = Struct(">i")
 HEAD_BYTES_MAX: Final = 1 << 17
@@ -17,10 +17,15 @@ class Route(Enum):
 
     PASS = auto()
     COLLECT = auto()
+    PASS_AS_OLDER = auto()
+    """Passed on with the API version that the handler has in `sent_version`."""
 
 
 class FrameHandler(Protocol):
     """Decides about the frames of one direction. It may stop the stream: then the next frame waits."""
+
+    sent_version: bytes
+    """Of the frame that was begun last, if it is passed on as one of an older version."""
 
     def begin(self, data: bytes, start: int, end: int, frame_bytes: int) -> Route | None:
         """A frame begins at data[start], with its length; its bytes up to data[end] are there. None: more are needed.
@@ -97,7 +102,9 @@ class FrameStream:
                     route = self._begin(data, position, end)
                     if route is None:
                         break
-                    if route is Route.COLLECT:
+                    if route is Route.PASS_AS_OLDER:
+                        data = _with_version(data, position, self._handler.sent_version)
+                    elif route is Route.COLLECT:
                         self._pass(data, start, position)
                         position += LENGTH_BYTES
                         start = position
@@ -155,3 +162,9 @@ class FrameStream:
         elif size:
             # A view keeps all of the data; the small part of them is copied, so that buffers hold what they count.
             self._write(memoryview(data)[start:end] if 2 * size > len(data) else data[start:end])
+
+
+def _with_version(data: bytes, start: int, version: bytes) -> bytes:
+    """Put another API version into the request that begins, with its length, at data[start]."""
+    at = start + LENGTH_BYTES + INT16.size
+    return data[:at] + version + data[at + INT16.size :]

@@ -14,6 +14,7 @@ from coordinator.cluster.relay.request_flow import RequestFlow
 from coordinator.cluster.relay.request_heads import InvalidRequest
 from coordinator.cluster.relay.response_flow import ResponseFlow
 from coordinator.cluster.relay.stall_watch import BROKER_STALLED_SECONDS, CLIENT_STALLED_SECONDS, StallWatch
+from coordinator.cluster.relay.tap import Tap
 from coordinator.cluster.relay.upstreams import (
     READ_BYTES_MAX,
     WRITE_BUFFER_HIGH_BYTES,
@@ -47,6 +48,8 @@ class RelayParts(msgspec.Struct, frozen=True):
     """`socket.request.max.bytes`."""
     logins: LoginTerms | None = None
     """None: clients need no login."""
+    tap: Tap | None = None
+    """Sees what passes of watched groups."""
 
 
 class RelayedConnection(asyncio.Protocol):
@@ -62,6 +65,8 @@ class RelayedConnection(asyncio.Protocol):
         """`on_made` returns why there may not be one connection more; None: there may."""
         self.broker_id: Final = broker_id
         self.address = ""
+        self.client_id = self.software = ""
+        """What the client calls itself and its library, once the tap has seen its ApiVersions."""
         self.principal: Principal = ANONYMOUS
         """Who the client is by its certificate, which ends here: the broker does not see it."""
         self._parts = parts
@@ -80,9 +85,10 @@ class RelayedConnection(asyncio.Protocol):
             parts.slices,
             parts.request_bytes_max,
             None if parts.logins is None else parts.logins.receive_bytes_max,
+            parts.tap,
         )
         self._responses = ResponseFlow(
-            self, self._expected, parts.directory, parts.slices, self._requests.answered_login
+            self, self._expected, parts.directory, parts.slices, self._requests.answered_login, parts.tap
         )
         self._client_watch = StallWatch(self._loop, CLIENT_STALLED_SECONDS, self._client_stalled)
         self._upstream_watch = StallWatch(self._loop, BROKER_STALLED_SECONDS, self._upstream_stalled)
@@ -130,6 +136,8 @@ class RelayedConnection(asyncio.Protocol):
 
     def eof_received(self) -> bool:
         """The client sends nothing more; the broker decides what that means, if it is to get anything."""
+        if self._parts.tap is not None and not self._is_closed:
+            self._parts.tap.closed(self, by_client=True)
         self._is_client_ended = True
         if self._upstream is None and not self._requests.held_bytes:
             self.close()  # a probe of a load balancer, or a client that gave up
@@ -137,6 +145,8 @@ class RelayedConnection(asyncio.Protocol):
         return True
 
     def connection_lost(self, problem: Exception | None) -> None:
+        if self._parts.tap is not None:
+            self._parts.tap.closed(self, by_client=not self._is_closed)
         self._end()
         if self._parts.logins is not None:
             self._parts.logins.limits.end(self)

@@ -9,7 +9,7 @@ from coordinator.cluster.relay.expected_responses import ExpectedResponses
 from coordinator.cluster.relay.frame_stream import INT32, FrameStream, Route
 from coordinator.cluster.relay.group_requests import GROUP_REQUESTS, not_coordinator_response
 from coordinator.cluster.relay.login_exchange import LoginExchange, check_before_login
-from coordinator.cluster.relay.request_heads import HEAD, LENGTH_BYTES, InvalidRequest, produce_acks
+from coordinator.cluster.relay.request_heads import HEAD, INT16, LENGTH_BYTES, InvalidRequest, produce_acks
 from coordinator.cluster.relay.responses import (
     ForwardedRequest,
     forwarded_request,
@@ -17,6 +17,7 @@ from coordinator.cluster.relay.responses import (
     unsupported_api_versions,
 )
 from coordinator.cluster.relay.rules import API_VERSIONS, PRODUCE, RULES
+from coordinator.cluster.relay.tap import MORE, TAPPED, Passing, Tap
 from coordinator.runtime.slices import SlicedWork, Slices
 
 COLLECTED_BYTES_MAX: Final = 16 << 20
@@ -27,6 +28,8 @@ class Ends(Protocol):
     """What both ways need of the connection."""
 
     address: str
+    client_id: str
+    software: str
 
     def write_upstream(self, data: bytes | memoryview) -> None: ...
 
@@ -56,8 +59,13 @@ class RequestFlow:
         slices: Slices,
         request_bytes_max: int,
         login_bytes_max: int | None = None,
+        tap: Tap | None = None,
     ) -> None:
-        """`login_bytes_max`: clients have to log in, and send requests of so many bytes at most before."""
+        """`login_bytes_max`: clients have to log in, and send requests of so many bytes at most before.
+
+        `tap` sees what passes of watched groups.
+        """
+        self._tap = tap
         self._ends = ends
         self._expected = expected
         self._directory = directory
@@ -67,6 +75,7 @@ class RequestFlow:
         self._is_open = False
         self._login = None if login_bytes_max is None else LoginExchange()
         self._login_bytes_max = login_bytes_max or 0
+        self.sent_version = b""
         self.stream: Final = FrameStream(self, ends.write_upstream, HEAD.size, request_bytes_max)
         self.update()
 
@@ -84,8 +93,13 @@ class RequestFlow:
             check_before_login(api_key, frame_bytes, self._login_bytes_max)
             return Route.COLLECT
         rule = RULES.get(api_key)
+        passing = None
+        if self._tap is not None and self._tap.is_on and api_key in TAPPED and (rule is None or not rule.is_collected):
+            passing = self._tap.request(self._ends, data, start + LENGTH_BYTES, end, frame_bytes)
+            if passing is MORE:
+                return None
         if rule is None:
-            self._expect(correlation_id, None)
+            self._expect(correlation_id, None, passing)
             return Route.PASS
         if not rule.serves(version):
             if api_key != API_VERSIONS:
@@ -99,7 +113,11 @@ class RequestFlow:
                 return None
             if acks == 0:
                 return Route.PASS
-        self._expect(correlation_id, ForwardedRequest(api_key, version) if version >= rule.rewritten_from else None)
+        rewritten = ForwardedRequest(api_key, version) if version >= rule.rewritten_from else None
+        self._expect(correlation_id, rewritten, passing)
+        if version > rule.sent_version_max:
+            self.sent_version = INT16.pack(rule.sent_version_max)
+            return Route.PASS_AS_OLDER
         return Route.PASS
 
     def _collect(self, frame_bytes: int) -> Route:
@@ -107,8 +125,8 @@ class RequestFlow:
             raise InvalidRequest(f"a request of {frame_bytes} bytes is too large for its API")
         return Route.COLLECT
 
-    def _expect(self, correlation_id: int, rewritten: ForwardedRequest | None) -> None:
-        self._expected.expect(correlation_id, rewritten)
+    def _expect(self, correlation_id: int, rewritten: ForwardedRequest | None, passing: Passing | None = None) -> None:
+        self._expected.expect(correlation_id, rewritten, passing)
         self.update()
 
     def collected(self, frame: bytes) -> None:
@@ -161,14 +179,17 @@ class RequestFlow:
         was_waiting, self._work = self._work is not None, None
         self._inspected_bytes = 0
         if response is None:
-            self._pass_on(frame, None)
+            passing = None
+            if self._tap is not None and self._tap.is_on and HEAD.unpack_from(frame)[0] in TAPPED:
+                passing = self._tap.request(self._ends, frame, 0, len(frame), len(frame))
+            self._pass_on(frame, None, passing)
         else:
             self._answer(response)
         if was_waiting:
             self._ends.go_on()
 
-    def _pass_on(self, frame: bytes, rewritten: ForwardedRequest | None) -> None:
-        self._expect(decode_request_header(frame)[0].correlation_id, rewritten)
+    def _pass_on(self, frame: bytes, rewritten: ForwardedRequest | None, passing: Passing | None = None) -> None:
+        self._expect(decode_request_header(frame)[0].correlation_id, rewritten, passing)
         self._ends.write_upstream(INT32.pack(len(frame)) + frame)
 
     def _answer(self, response: bytes) -> None:

@@ -9,6 +9,7 @@ from coordinator.cluster.relay.frame_stream import INT32, FrameStream, Route
 from coordinator.cluster.relay.request_flow import Ends
 from coordinator.cluster.relay.request_heads import LENGTH_BYTES, InvalidRequest
 from coordinator.cluster.relay.responses import rewrite_response
+from coordinator.cluster.relay.tap import Tap
 from coordinator.runtime.slices import SlicedWork, Slices
 
 REWRITTEN_BYTES_MAX: Final = 64 << 20
@@ -20,6 +21,9 @@ RESPONSE_BYTES_MAX: Final = (1 << 31) - 1
 class ResponseFlow:
     """Handles the frames of a broker, and puts the responses of the relay between them."""
 
+    sent_version = b""
+    """Responses have no versions."""
+
     def __init__(
         self,
         ends: Ends,
@@ -27,8 +31,10 @@ class ResponseFlow:
         directory: Directory,
         slices: Slices,
         answered_login: Callable[[int, bytes], bool] = lambda api_key, frame: False,
+        tap: Tap | None = None,
     ) -> None:
         """`answered_login` is asked whether a response (API key, frame) belongs to the login of the client."""
+        self._tap = tap
         self._answered_login = answered_login
         self._ends = ends
         self._expected = expected
@@ -43,11 +49,15 @@ class ResponseFlow:
     def held_bytes(self) -> int:
         return self.stream.held_bytes + self._rewritten_bytes
 
-    def begin(self, data: bytes, start: int, end: int, frame_bytes: int) -> Route:
+    def begin(self, data: bytes, start: int, end: int, frame_bytes: int) -> Route | None:
         first = self._expected.first
         correlation_id = INT32.unpack_from(data, start + LENGTH_BYTES)[0]
         if first is None or first.correlation_id != correlation_id:
             raise InvalidRequest(f"the broker sent correlation id {correlation_id}, which is not the next one")
+        if first.passing is not None and self._tap is not None:
+            if not self._tap.response(first.passing, data, start + LENGTH_BYTES, end, frame_bytes):
+                return None
+            first.passing = None
         if first.rewritten is None:
             return Route.PASS
         if frame_bytes > REWRITTEN_BYTES_MAX:

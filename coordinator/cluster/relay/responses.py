@@ -17,11 +17,18 @@ from _wire.messages.describe_cluster import DescribeClusterBroker, DescribeClust
 from _wire.messages.find_coordinator import Coordinator, FindCoordinatorRequest, FindCoordinatorResponse
 from _wire.messages.list_groups import ListGroupsRequest, ListGroupsResponse
 from _wire.messages.metadata import MetadataRequest, MetadataResponse, MetadataResponseBroker
-from _wire.messages.produce import ProduceRequest, ProduceResponse
+from _wire.messages.produce import ProduceRequest
 from coordinator.cluster.found import NOT_FOUND, Found, NotFound
 from coordinator.cluster.relay.directory import CoordinatorNode, Directory, Owner
 from coordinator.cluster.relay.request_heads import INT16, InvalidRequest
-from coordinator.cluster.relay.rules import API_VERSIONS, FIND_COORDINATOR, RULES, offered_versions
+from coordinator.cluster.relay.rules import (
+    API_VERSIONS,
+    FIND_COORDINATOR,
+    RULES,
+    SHARE_ACKNOWLEDGE,
+    SHARE_FETCH,
+    offered_versions,
+)
 from coordinator.runtime.pauses import in_steps
 from coordinator.runtime.slices import Steps, awaited, awaited_all
 
@@ -44,6 +51,12 @@ DECODED_FACTOR: Final = 10
 """About what a decoded message has for each byte of its frame: Metadata is small numbers, each an object."""
 ELEMENTS_MAX: Final = 200_000
 """Of a request that is decoded: the default of socket.request.max.elements."""
+
+
+_WITH_ENDPOINTS: Final = frozenset({SHARE_FETCH, SHARE_ACKNOWLEDGE})
+NO_ENDPOINTS: Final = b"\x01\x00"
+"""How a response of a share session ends that names no brokers: an empty array, no tagged fields. An endpoint before
+the last byte would end with its own, empty, tagged fields. So records are not decoded, which nearly all have."""
 
 
 class ForwardedRequest(msgspec.Struct, frozen=True):
@@ -92,6 +105,8 @@ def rewrite_response(request: ForwardedRequest, frame: bytes, directory: Directo
     Raises:
         MalformedMessage: the response cannot be decoded.
     """
+    if request.api_key in _WITH_ENDPOINTS and frame.endswith(NO_ENDPOINTS):
+        return len(frame).to_bytes(4, "big") + frame
     version = _response_version(request, frame)
     correlation_id, body_start = decode_response_header(frame, request.api_key, version)
     decode = partial(APIS[request.api_key].response.decode, frame, version, body_start)
@@ -247,8 +262,12 @@ def _list_groups(request: ForwardedRequest, response: ListGroupsResponse, direct
         response.groups = [group for group in response.groups if group.group_id not in owned]
 
 
-def _produce(request: ForwardedRequest, response: ProduceResponse, directory: Directory) -> Steps[None]:
-    """A client knows a new leader without its endpoint from its next Metadata."""
+def _endpoints(
+    request: ForwardedRequest,
+    response: Any,
+    directory: Directory,
+) -> Steps[None]:
+    """Of new leaders (KIP-951). A client knows one without its endpoint from its next Metadata."""
     reachable = []
     for endpoint in response.node_endpoints:
         address = directory.broker_address(endpoint.node_id)
@@ -267,6 +286,8 @@ REWRITINGS: Final[dict[int, Rewriting]] = {
     DescribeClusterRequest.API_KEY: _describe_cluster,
     FindCoordinatorRequest.API_KEY: _find_coordinator,
     ListGroupsRequest.API_KEY: _list_groups,
-    ProduceRequest.API_KEY: _produce,
+    ProduceRequest.API_KEY: _endpoints,
+    SHARE_FETCH: _endpoints,
+    SHARE_ACKNOWLEDGE: _endpoints,
 }
 """API key → what rewrites its responses."""

@@ -13,18 +13,24 @@ from _wire.messages.fetch import FetchRequest
 from _wire.messages.find_coordinator import FindCoordinatorRequest
 from _wire.messages.produce import ProduceRequest
 from _wire.messages.sasl_handshake import SaslHandshakeRequest
+from _wire.messages.share_acknowledge import ShareAcknowledgeRequest
+from _wire.messages.share_fetch import ShareFetchRequest
 
 PRODUCE: Final = ProduceRequest.API_KEY
+FETCH: Final = FetchRequest.API_KEY
 FIND_COORDINATOR: Final = FindCoordinatorRequest.API_KEY
 API_VERSIONS: Final = ApiVersionsRequest.API_KEY
 
-REMOVED: Final = frozenset(range(76, 93))
-"""Share groups, changes of the controllers' quorum, groups of Kafka Streams: nodes do not serve these kinds of groups,
-and a client must not find another set of APIs on each port."""
+SHARE_FETCH: Final = ShareFetchRequest.API_KEY
+SHARE_ACKNOWLEDGE: Final = ShareAcknowledgeRequest.API_KEY
 
-FETCH_VERSION_MAX: Final = 15
-"""From version 16 on a response ends with `node_endpoints` (KIP-951), after all its records. The versions above bring
-consumers nothing else (docs/decisions/036)."""
+REMOVED: Final = frozenset({80, 81, 82, *range(83, 88)})
+"""Changes of the controllers' quorum, and the states of share partitions, which brokers ask each other for."""
+
+FETCH_VERSION_SENT: Final = 15
+"""From version 16 on a response ends with `node_endpoints` (KIP-951), after all its records. The later versions differ
+in tagged fields alone, so a broker is asked in this one, and its response is one of the client's version, without
+endpoints (docs/decisions/036)."""
 SASL_HANDSHAKE_VERSION_MIN: Final = 1
 """After version 0, tokens follow that are no requests (KIP-152)."""
 PRODUCE_ENDPOINTS_VERSION: Final = 10
@@ -32,8 +38,16 @@ PRODUCE_ENDPOINTS_VERSION: Final = 10
 NEVER: Final = 1 << 15
 """Above all versions."""
 
-REWRITTEN: Final = ("Metadata", "DescribeCluster", "FindCoordinator", "ApiVersions", "ListGroups")
-"""APIs whose responses are rewritten, in all versions."""
+REWRITTEN: Final = (
+    "Metadata",
+    "DescribeCluster",
+    "FindCoordinator",
+    "ApiVersions",
+    "ListGroups",
+    "ShareFetch",
+    "ShareAcknowledge",
+)
+"""APIs whose responses are rewritten, in all versions. Their requests are passed on, but those of FindCoordinator."""
 
 INSPECTED: Final = (
     "JoinGroup",
@@ -56,6 +70,18 @@ Then the client joins again, and that request is inspected.
 ANSWERED: Final = ("ListTransactions", "DescribeLogDirs", "DescribeConfigs")
 """APIs that a node answers for itself at its own port. At those of brokers they are passed on, in the same versions."""
 
+OF_OTHER_KINDS: Final = (
+    "ShareGroupHeartbeat",
+    "ShareGroupDescribe",
+    "DescribeShareGroupOffsets",
+    "AlterShareGroupOffsets",
+    "DeleteShareGroupOffsets",
+    "StreamsGroupHeartbeat",
+    "StreamsGroupDescribe",
+)
+"""APIs of kinds of groups that nodes do not coordinate. At the ports of brokers they are passed on: the cluster answers
+for an owned group that it is none of this kind, as it has the node's member."""
+
 
 class Rule(msgspec.Struct, frozen=True):
     """How one API is treated."""
@@ -66,6 +92,8 @@ class Rule(msgspec.Struct, frozen=True):
     """Whether a request is read whole before it is passed on."""
     rewritten_from: int = NEVER
     """The first version whose response is rewritten."""
+    sent_version_max: int = NEVER
+    """Requests of later versions are sent to the broker as ones of this version."""
 
     def serves(self, version: int) -> bool:
         return self.min_version <= version <= self.max_version
@@ -79,12 +107,12 @@ def _rules() -> dict[int, Rule]:
     for name in INSPECTED:
         api = APIS.named(name)
         rules[api.key] = Rule(api.min_version, api.max_version, is_collected=True)
-    for name in ANSWERED:
+    for name in (*ANSWERED, *OF_OTHER_KINDS):
         api = APIS.named(name)
         rules[api.key] = Rule(api.min_version, api.max_version)
-    produce, fetch, handshake = APIS[PRODUCE], APIS.named("Fetch"), APIS.named("SaslHandshake")
+    produce, fetch, handshake = APIS[PRODUCE], APIS[FETCH], APIS.named("SaslHandshake")
     rules[PRODUCE] = Rule(produce.min_version, produce.max_version, rewritten_from=PRODUCE_ENDPOINTS_VERSION)
-    rules[FetchRequest.API_KEY] = Rule(fetch.min_version, min(fetch.max_version, FETCH_VERSION_MAX))
+    rules[FETCH] = Rule(fetch.min_version, fetch.max_version, sent_version_max=FETCH_VERSION_SENT)
     rules[SaslHandshakeRequest.API_KEY] = Rule(SASL_HANDSHAKE_VERSION_MIN, handshake.max_version)
     rules.update(dict.fromkeys(REMOVED, Rule(0, -1)))
     return rules
@@ -100,4 +128,6 @@ def offered_versions(api_key: int, min_version: int, max_version: int) -> tuple[
     if rule is None:
         return min_version, max_version
     lowest, highest = max(min_version, rule.min_version), min(max_version, rule.max_version)
+    if min_version > rule.sent_version_max:
+        return None
     return (lowest, highest) if lowest <= highest else None

@@ -55,6 +55,8 @@ class _Part(msgspec.Struct, frozen=True):
 class LogFollower:
     """One log of a broker. Its `name` is the path."""
 
+    partition: int | None = None
+
     begins: re.Pattern[str] = HEAD
     """How a line begins, if its format is known."""
 

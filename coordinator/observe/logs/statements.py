@@ -11,6 +11,7 @@ from enum import StrEnum
 
 import msgspec
 
+from coordinator.audit.schema.sighted import AnySighting
 from coordinator.observe.places import Place
 
 
@@ -55,6 +56,12 @@ class Reason(StrEnum):
     """A consumer group became a classic one."""
     OTHER = "other"
     """A text that no known version writes."""
+
+
+class Sighted(OfGroup, frozen=True, kw_only=True, gc=False):
+    """No line: what a node saw pass."""
+
+    sighting: AnySighting
 
 
 # Classic groups

@@ -19,13 +19,15 @@ from tests.cluster.relay.scripted import OWNED, FixedDirectory, encoded, frame, 
 from tests.examples import examples
 
 FETCH, DESCRIBE_GROUPS, FIND_COORDINATOR, PRODUCE = 1, 15, 10, 0
-KINDS = ["fetch", "owned", "other", "silent", "produce", "find"]
+KINDS = ["fetch", "newer", "owned", "other", "silent", "produce", "find"]
 
 
 def request_of(kind: str, number: int) -> bytes:
     match kind:
         case "fetch":
             return request(FETCH, 12, number, b"f" * (number % 7))
+        case "newer":
+            return request(FETCH, 16 + number % 3, number, b"f" * (number % 7))
         case "owned" | "other":
             group_id = OWNED if kind == "owned" else "other"
             return encoded(number, DescribeGroupsRequest(groups=[group_id]), 5)
@@ -123,13 +125,17 @@ def test_each_request_is_answered_once_in_its_order(kinds, steps, answers_later)
         pair.broker_answers()
         pair.responses.stream.feed(bytes(pair.answers))
         pair.answers.clear()
-    passed = [each for each, kind in zip(sent, kinds, strict=True) if kind != "owned"]
+    passed = [
+        each[:6] + b"\0\x0f" + each[8:] if kind == "newer" else each
+        for each, kind in zip(sent, kinds, strict=True)
+        if kind != "owned"
+    ]
     assert pair.to_broker == b"".join(passed)
     answered = FrameSplitter(1 << 20).feed(bytes(pair.to_client))
     numbers = [int.from_bytes(each[:4], "big") for each in answered]
     assert numbers == [number for number, kind in enumerate(kinds) if kind != "silent"]
     for each, number in zip(answered, numbers, strict=True):
-        if kinds[number] == "fetch":
+        if kinds[number] in ("fetch", "newer"):
             assert each == response(number, b"a" * (number % 5))[4:]
     assert pair.expected.first is None
     assert pair.requests.held_bytes == pair.responses.held_bytes == pair.expected.own_bytes == 0

@@ -13,15 +13,19 @@ from tests.cluster.relay.scripted import frame
 
 HEAD_BYTES = 4
 FRAME_BYTES_MAX = 1_000
-PASSED, COLLECTED, INSERTED_AFTER, LONG_HEAD = b"p", b"c", b"i", b"h"
+PASSED, COLLECTED, INSERTED_AFTER, LONG_HEAD, OLDER = b"p", b"c", b"i", b"h", b"o"
+SENT_VERSION = b"\0\x0f"
 LONG_HEAD_BYTES = 20
 BODIES = st.tuples(
-    st.sampled_from([PASSED, COLLECTED, INSERTED_AFTER, LONG_HEAD]), st.binary(min_size=LONG_HEAD_BYTES, max_size=60)
+    st.sampled_from([PASSED, COLLECTED, INSERTED_AFTER, LONG_HEAD, OLDER]),
+    st.binary(min_size=LONG_HEAD_BYTES, max_size=60),
 ).map(b"".join)
 
 
 class Recorder:
     """A handler that routes frames by their first byte, and writes `<body>` for a frame that it has read."""
+
+    sent_version = SENT_VERSION
 
     def __init__(self) -> None:
         self.written = bytearray()
@@ -38,6 +42,8 @@ class Recorder:
         self.begun = data[start + 4 : start + 5]
         if self.begun == LONG_HEAD and end - start - 4 < LONG_HEAD_BYTES:
             return None
+        if self.begun == OLDER:
+            return Route.PASS_AS_OLDER
         return Route.COLLECT if self.begun == COLLECTED else Route.PASS
 
     def collected(self, frame: bytes) -> None:
@@ -56,6 +62,8 @@ def expected_of(bodies: list[bytes]) -> bytes:
     for body in bodies:
         if body[:1] == COLLECTED:
             written += b"<" + body + b">"
+        elif body[:1] == OLDER:
+            written += frame(body[:2] + SENT_VERSION + body[4:])
         else:
             written += frame(body) + (b"!" if body[:1] == INSERTED_AFTER else b"")
     return written

@@ -7,6 +7,7 @@ import pytest
 from _wire.apis import APIS
 from _wire.errors import ErrorCode, MalformedMessage
 from _wire.headers import encode_response, response_header_version
+from _wire.messages import share_acknowledge, share_fetch
 from _wire.messages.api_versions import ApiVersion, ApiVersionsResponse, FinalizedFeatureKey
 from _wire.messages.describe_cluster import DescribeClusterBroker, DescribeClusterResponse
 from _wire.messages.find_coordinator import Coordinator, FindCoordinatorRequest, FindCoordinatorResponse
@@ -235,6 +236,28 @@ def test_while_it_is_not_known_who_owns_groups_none_are_listed(version):
     assert rewritten(failed, version, directory) == failed
 
 
+@versions_of("ShareFetch")
+def test_endpoints_of_share_sessions_are_those_of_the_relay(version):
+    """The records and all else stay as they are; without endpoints nothing is decoded."""
+    for name in ("ShareFetch", "ShareAcknowledge"):
+        api = APIS.named(name)
+        endpoints = [share_fetch.NodeEndpoint(node_id=KNOWN, host="b", port=1, rack=rack) for rack in ("r", "", None)]
+        if name == "ShareAcknowledge":
+            endpoints = [
+                share_acknowledge.NodeEndpoint(node_id=each.node_id, host="b", port=1, rack=each.rack)
+                for each in endpoints
+            ]
+        found = rewritten(api.response(node_endpoints=endpoints), version).node_endpoints
+        assert [(each.node_id, each.host, each.port, each.rack) for each in found] == [
+            (KNOWN, "relay.example", 20_001, rack) for rack in ("r", "", None)
+        ]
+    partition = share_fetch.PartitionData(partition_index=3, records=b"records")
+    topic = share_fetch.ShareFetchableTopicResponse(topic_id=b"t" * 16, partitions=[partition])
+    response = share_fetch.ShareFetchResponse(responses=[topic])
+    frame = encode_response(CORRELATION_ID, response, version)
+    assert at_once(rewrite_response(ForwardedRequest(78, version), frame[4:], FixedDirectory())) == frame
+
+
 @versions_of("Produce", 10)
 def test_endpoints_of_produce_are_those_of_the_relay(version):
     endpoints = [NodeEndpoint(node_id=KNOWN, host="b", port=1, rack="r"), NodeEndpoint(node_id=NEW, host="b", port=2)]
@@ -251,7 +274,7 @@ def test_produce_is_rewritten_from_the_version_on_that_has_endpoints():
 def test_api_versions_offers_what_the_relay_serves(version):
     offered = [
         ApiVersion(api_key=key, min_version=0, max_version=99)
-        for key in (0, 1, 3, 12, 17, 18, 68, 69, 999, *sorted(REMOVED))
+        for key in (0, 1, 3, 12, 17, 18, 68, 69, 76, 78, 88, 999, *sorted(REMOVED))
     ]
     features = [FinalizedFeatureKey(name="group.version", max_version_level=1, min_version_level=1)]
     response = rewritten(
@@ -259,13 +282,16 @@ def test_api_versions_offers_what_the_relay_serves(version):
     )
     assert [(api_key.api_key, api_key.min_version, api_key.max_version) for api_key in response.api_keys] == [
         (0, 0, 13),
-        (1, 0, 15),
+        (1, 0, 18),
         (3, 0, 13),
         (12, 0, 99),
         (17, 1, 1),
         (18, 0, 4),
         (68, 0, 1),
         (69, 0, 1),
+        (76, 1, 1),
+        (78, 1, 2),
+        (88, 0, 0),
         (999, 0, 99),
     ]
     if version >= 3:
@@ -273,13 +299,14 @@ def test_api_versions_offers_what_the_relay_serves(version):
 
 
 def test_an_api_without_a_version_that_both_know_is_taken_away():
-    offered = [ApiVersion(api_key=1, min_version=16, max_version=18)]
+    """A broker is asked in Fetch version 15, whatever the client's is."""
+    offered = [ApiVersion(api_key=1, min_version=16, max_version=18), ApiVersion(api_key=76, max_version=0)]
     assert rewritten(ApiVersionsResponse(api_keys=offered), 0).api_keys == []
 
 
 @versions_of("ApiVersions", 1)
 def test_a_broker_that_does_not_know_the_version_answers_in_version_0(version):
-    own = [ApiVersion(api_key=18, min_version=0, max_version=2), ApiVersion(api_key=76, max_version=1)]
+    own = [ApiVersion(api_key=18, min_version=0, max_version=2), ApiVersion(api_key=80, max_version=1)]
     answer = ApiVersionsResponse(error_code=ErrorCode.UNSUPPORTED_VERSION, api_keys=own)
     frame = encode_response(CORRELATION_ID, answer, 0)
     result = at_once(rewrite_response(ForwardedRequest(18, version), frame[4:], FixedDirectory()))
@@ -302,8 +329,8 @@ def test_the_number_of_keys_is_bounded(monkeypatch):
 
 
 def test_requests_that_are_not_served_are_not_described():
-    with pytest.raises(InvalidRequest, match="Fetch version 16 is not served"):
-        forwarded_request(b"\x00\x01\x00\x10\x00\x00\x00\x01\xff\xff\x00")
+    with pytest.raises(InvalidRequest, match="Fetch version 19 is not served"):
+        forwarded_request(b"\x00\x01\x00\x13\x00\x00\x00\x01\xff\xff\x00")
     assert forwarded_request(b"\x00\x0c\x00\x63\x00\x00\x00\x01\xff\xff\x00") == ForwardedRequest(12, 99)
 
 

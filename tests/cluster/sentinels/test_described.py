@@ -16,6 +16,10 @@ from _wire.messages.consumer_group_describe import (
 from _wire.messages.consumer_group_describe import DescribedGroup as ConsumerGroup
 from _wire.messages.describe_groups import DescribedGroup as Answer
 from _wire.messages.describe_groups import DescribedGroupMember, DescribeGroupsRequest, DescribeGroupsResponse
+from _wire.messages.share_group_describe import DescribedGroup as ShareGroup
+from _wire.messages.share_group_describe import ShareGroupDescribeRequest, ShareGroupDescribeResponse
+from _wire.messages.streams_group_describe import DescribedGroup as StreamsGroup
+from _wire.messages.streams_group_describe import StreamsGroupDescribeRequest, StreamsGroupDescribeResponse
 from coordinator.cluster.brokers.tasks import completed
 from coordinator.cluster.found import FOUND, Unknown
 from coordinator.cluster.ownership import GroupOwnership
@@ -25,24 +29,43 @@ from coordinator.cluster.sentinels.sentinels import Sentinels
 
 A = DescribedGroupMember(member_id="a-1", client_id="a", client_host="/10.0.0.1")
 NO_CONSUMER_GROUP = ConsumerGroup(error_code=ErrorCode.GROUP_ID_NOT_FOUND)
+NO_SHARE_GROUP = ShareGroup(error_code=ErrorCode.GROUP_ID_NOT_FOUND)
+NO_STREAMS_GROUP = StreamsGroup(error_code=ErrorCode.GROUP_ID_NOT_FOUND)
 SENTINEL = DescribedGroupMember(member_id="s-1", client_id="node", group_instance_id=INSTANCE_ID)
 
 
 def described(
-    answer: Answer, of_consumers: ConsumerGroup | None = NO_CONSUMER_GROUP
+    answer: Answer,
+    of_consumers: ConsumerGroup | None = NO_CONSUMER_GROUP,
+    of_share: ShareGroup | None = None,
+    of_streams: StreamsGroup = NO_STREAMS_GROUP,
 ) -> tuple[DescribedGroup | ErrorCode, bool | Unknown]:
-    """The group, and whether it is free for the nodes. `of_consumers` None: the brokers do not know KIP-848."""
+    """The group, and whether it is free for the nodes. `of_consumers` None: the brokers do not know KIP-848.
+
+    `of_share` None: they know neither share groups nor streams groups.
+    """
     versions = {} if of_consumers is None else {ConsumerGroupDescribeRequest.API_KEY: (0, 1)}
+
+    if of_share is not None:
+        versions |= {ShareGroupDescribeRequest.API_KEY: (1, 1), StreamsGroupDescribeRequest.API_KEY: (0, 0)}
+
+    def supports(api_key: int, version: int) -> bool:
+        lowest, highest = versions.get(api_key, (0, -1))
+        return lowest <= version <= highest
 
     async def coordinator_of(group_id: str, key_type: int) -> int:
         return 0
 
     async def connection(broker_id: int, purpose: str) -> Any:
-        return SimpleNamespace(request=request, requests=SimpleNamespace(supports=versions.__contains__))
+        return SimpleNamespace(request=request, requests=SimpleNamespace(supports=supports))
 
-    async def request(message: Any, version_max: int = 99) -> DescribeGroupsResponse | ConsumerGroupDescribeResponse:
+    async def request(message: Any, version_max: int = 99) -> Any:
         if isinstance(message, DescribeGroupsRequest):
             return DescribeGroupsResponse(groups=[answer])
+        if isinstance(message, ShareGroupDescribeRequest):
+            return ShareGroupDescribeResponse(groups=[of_share])
+        if isinstance(message, StreamsGroupDescribeRequest):
+            return StreamsGroupDescribeResponse(groups=[of_streams])
         assert of_consumers is not None, "a broker that does not know the API closes the connection"
         return ConsumerGroupDescribeResponse(groups=[of_consumers])
 
@@ -103,3 +126,17 @@ def test_a_group_is_free_where_the_consumer_protocol_is_switched_off() -> None:
     """Brokers offer its APIs then, and refuse them: Kafka 3.9 as it comes, and group.version=0."""
     switched_off = ConsumerGroup(error_code=ErrorCode.UNSUPPORTED_VERSION)
     assert described(Answer(group_state="Dead"), switched_off) == (DescribedGroup("Dead", []), True)
+
+
+@pytest.mark.parametrize("state", ["Stable", "Empty"])
+def test_share_groups_and_streams_groups_stay_with_the_cluster(state: str) -> None:
+    """Also without members: the cluster lets no sentinel join them."""
+    answer = Answer(group_state="Dead")
+    share = ShareGroup(group_state=state)
+    assert described(answer, of_share=share) == (DescribedGroup(state, [], group_type="share"), False)
+    streams = StreamsGroup(group_state=state)
+    found = described(answer, of_share=NO_SHARE_GROUP, of_streams=streams)
+    assert found == (DescribedGroup(state, [], group_type="streams"), False)
+    assert described(answer, of_share=NO_SHARE_GROUP) == (DescribedGroup("Dead", []), True)
+    refusal = ErrorCode.NOT_COORDINATOR
+    assert described(answer, of_share=ShareGroup(error_code=refusal)) == (refusal, Unknown(refusal))

@@ -28,6 +28,8 @@ from _wire.messages.metadata import (
     MetadataResponseTopic,
 )
 from _wire.messages.produce import PartitionProduceResponse, ProduceResponse, TopicProduceResponse
+from _wire.messages.streams_group_describe import DescribedGroup as DescribedStreamsGroup
+from _wire.messages.streams_group_describe import StreamsGroupDescribeResponse
 from coordinator.cluster.log.access import Refused
 from coordinator.core.kinds import operations
 from coordinator.core.offsets import commit as offset_commit
@@ -127,6 +129,8 @@ class ModelBroker:
             "InitProducerId": self._init_producer_id,
             "DescribeGroups": partial(self._describe, operations.DESCRIBE_GROUPS),
             "ConsumerGroupDescribe": partial(self._describe, operations.CONSUMER_GROUP_DESCRIBE),
+            "ShareGroupDescribe": partial(self._describe, operations.SHARE_GROUP_DESCRIBE),
+            "StreamsGroupDescribe": self._describe_streams,
             "ListGroups": self._list_groups,
         }
         network.listening[address_of(broker_id)] = Listening(None, lambda: Session(self), lambda: None)
@@ -295,6 +299,9 @@ class ModelBroker:
         operation = GROUP_OPERATIONS[name]
         error_response: Any = offset_commit.request_error if name == "OffsetCommit" else operation.error_response
         refused = self._refusal("groups") or (self._refusal("commits") if name == "OffsetCommit" else None)
+        if refused is ErrorCode.COORDINATOR_LOAD_IN_PROGRESS and name == "Heartbeat":
+            # Answered as a success, which is true only of a coordinator that begins new sessions when it has loaded.
+            refused = ErrorCode.COORDINATOR_NOT_AVAILABLE
         if refused is not None:
             answered(error_response(request, refused, version))
             return
@@ -314,6 +321,12 @@ class ModelBroker:
         waiting = Waiting(answers.append, lambda error: None)
         self._cluster.groups.submit(operation, group_id, request, waiting, "", version)
         return answers[0]
+
+    def _describe_streams(self, request: Any, version: int) -> StreamsGroupDescribeResponse:
+        """There are none."""
+        error = ErrorCode.GROUP_ID_NOT_FOUND
+        groups = [DescribedStreamsGroup(group_id=group_id, error_code=error) for group_id in request.group_ids]
+        return StreamsGroupDescribeResponse(groups=groups)
 
     def _list_groups(self, request: Any, version: int) -> ListGroupsResponse:
         if self._cluster.coordinator_id != self.broker_id:

@@ -1,0 +1,528 @@
+"""Reads what passes of watched groups, where it lies. Nothing is answered, changed or held back for it.
+
+A group that is not watched costs one look-up. Of one that is, a heartbeat writes the time at which its member was heard;
+what is rare (JoinGroup, SyncGroup, LeaveGroup, a heartbeat that is answered with an error) is decoded. What fails is
+counted and passed over.
+"""
+
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
+from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t
+from posix.time cimport CLOCK_REALTIME, clock_gettime, timespec
+
+from _wire.heartbeat_frames cimport Span, no_tags, take_span
+from _wire.primitives cimport load_uint16, load_uint32
+
+from _wire.apis import APIS
+from _wire.headers import decode_request_header, decode_response_header
+from coordinator.audit.schema.sighted import Asked, Beat, ClientSighted, Closed, Departure, Heard, Joined, Left, Silent, Synced
+
+cdef enum:
+    OFFSET_COMMIT = 8
+    JOIN_GROUP = 11
+    HEARTBEAT = 12
+    LEAVE_GROUP = 13
+    SYNC_GROUP = 14
+    API_VERSIONS = 18
+    TXN_OFFSET_COMMIT = 28
+    CONSUMER_GROUP_HEARTBEAT = 68
+    SHARE_GROUP_HEARTBEAT = 76
+    STREAMS_GROUP_HEARTBEAT = 88
+
+    OFFSET_COMMIT_FLEXIBLE = 8
+    JOIN_GROUP_FLEXIBLE = 6
+    HEARTBEAT_FLEXIBLE = 4              # of SyncGroup and LeaveGroup, too
+    TXN_OFFSET_COMMIT_FLEXIBLE = 3      # the first version that names a member
+    HEARTBEAT_WITH_THROTTLE_TIME = 1
+
+    HEADER_BYTES = 8                    # API key, version, correlation id
+    PRODUCER_BYTES = 10                 # producer id and epoch
+    GROUPS_REMEMBERED_MAX = 100_000
+    MEMBERS_MAX = 100_000
+    SIGHTINGS_MAX = 20_000
+    READ_BYTES_MAX = 1 << 20            # what is decoded; a longer frame passes unread
+
+NO_CLIENT = ClientSighted()
+
+TAPPED = frozenset({
+    OFFSET_COMMIT, JOIN_GROUP, HEARTBEAT, LEAVE_GROUP, SYNC_GROUP, API_VERSIONS, TXN_OFFSET_COMMIT,
+    CONSUMER_GROUP_HEARTBEAT, SHARE_GROUP_HEARTBEAT, STREAMS_GROUP_HEARTBEAT,
+})
+"""The APIs that are read."""
+
+MORE = object()
+"""The frame has to be read on before it can be looked at."""
+
+
+cdef struct Head:
+    int16_t api_key
+    int16_t version
+    Span group_id
+    int32_t epoch
+    Span member_id
+    bint has_member
+
+
+cdef inline int64_t now_ms() noexcept:
+    cdef timespec now
+    clock_gettime(CLOCK_REALTIME, &now)
+    return <int64_t>now.tv_sec * 1000 + now.tv_nsec // 1_000_000
+
+
+cdef inline bint is_flexible(int api_key, int version) noexcept:
+    if api_key == OFFSET_COMMIT:
+        return version >= OFFSET_COMMIT_FLEXIBLE
+    if api_key == JOIN_GROUP:
+        return version >= JOIN_GROUP_FLEXIBLE
+    if api_key == TXN_OFFSET_COMMIT:
+        return version >= TXN_OFFSET_COMMIT_FLEXIBLE
+    return api_key > TXN_OFFSET_COMMIT or version >= HEARTBEAT_FLEXIBLE
+
+
+cdef bint read_head(const uint8_t *frame, const uint8_t *end, Head *head) noexcept:
+    """Read the group, and the member where it comes next; false if the bytes end before, or have tagged fields."""
+    cdef const uint8_t *p = frame + HEADER_BYTES
+    cdef bint flexible
+    cdef Span other
+    head.api_key = <int16_t>load_uint16(frame)
+    head.version = <int16_t>load_uint16(frame + 2)
+    head.has_member = False
+    flexible = is_flexible(head.api_key, head.version)
+    if not take_span(&p, end, False, &other) or (flexible and not no_tags(&p, end)):
+        return False
+    if head.api_key == TXN_OFFSET_COMMIT and not take_span(&p, end, flexible, &other):
+        return False
+    if not take_span(&p, end, flexible, &head.group_id) or head.group_id.size < 0:
+        return False
+    if head.api_key in (JOIN_GROUP, LEAVE_GROUP):
+        return True
+    if head.api_key >= CONSUMER_GROUP_HEARTBEAT:
+        if not take_span(&p, end, True, &head.member_id) or head.member_id.size < 0 or end - p < 4:
+            return False
+        head.epoch = <int32_t>load_uint32(p)
+        head.has_member = True
+        return True
+    if head.api_key == TXN_OFFSET_COMMIT:
+        if not flexible:
+            return True
+        if end - p < PRODUCER_BYTES:
+            return False
+        p += PRODUCER_BYTES
+    if end - p < 4:
+        return False
+    head.epoch = <int32_t>load_uint32(p)
+    p += 4
+    head.has_member = take_span(&p, end, flexible, &head.member_id) and head.member_id.size >= 0
+    return head.has_member
+
+
+cdef class SeenMember:
+    """A member of a watched group, as far as this node has seen it."""
+
+    cdef readonly str group_id
+    cdef readonly str member_id
+    cdef readonly int64_t heard_ms
+    cdef readonly object connection
+    """By which it came last; None: that one is closed."""
+    cdef readonly object client
+    cdef readonly int64_t silent_after_ms
+    cdef readonly bint is_silent
+    cdef readonly bint awaits_answer
+    """Its JoinGroup or SyncGroup is not answered: it has to send nothing meanwhile."""
+
+    def __repr__(self):
+        return f"<{self.group_id} {self.member_id} {self.heard_ms}>"
+
+
+cdef class WatchedGroup:
+    cdef readonly str group_id
+    cdef readonly dict members
+    """Member id, as bytes → SeenMember."""
+
+
+cdef class Passing:
+    """A request whose answer is read, too."""
+
+    cdef readonly int api_key
+    cdef readonly int version
+    cdef WatchedGroup group
+    cdef SeenMember member
+    cdef int64_t asked_ms
+    cdef int epoch
+    cdef object request
+    cdef object client
+    cdef object connection
+
+
+cdef class Tap:
+    """What a node sees of watched groups. `is_watched` says of the id of a group whether it is one."""
+
+    cdef readonly bint is_on
+    cdef readonly int node_id
+    cdef readonly int64_t lost
+    """Facts that were dropped, as nobody took them, since they were taken last."""
+    cdef readonly int64_t unread
+    """Requests and answers of watched groups that could not be read."""
+    cdef readonly int64_t requests
+    cdef public object failed
+    """Called with an exception that nobody expected."""
+    cdef object _is_watched
+    cdef dict _groups
+    cdef list _sightings
+    cdef dict _by_connection
+    cdef Py_ssize_t _members
+
+    def __init__(self, int node_id, is_watched=None, failed=lambda problem: None):
+        self.node_id = node_id
+        self.failed = failed
+        self._sightings = []
+        self._by_connection = {}
+        self.watch(is_watched)
+
+    def watch(self, is_watched) -> None:
+        """Watch other groups from now on; None: none."""
+        self._is_watched = is_watched
+        self.is_on = is_watched is not None
+        self._groups = {}
+        self._members = 0
+        self._by_connection = {}
+
+    def take(self) -> tuple:
+        """What was seen since, in order, and how many facts were lost meanwhile."""
+        found, self._sightings = self._sightings, []
+        lost, self.lost = self.lost, 0
+        return found, lost
+
+    # ---- requests
+
+    def request(self, connection, bytes data, Py_ssize_t start, Py_ssize_t end, Py_ssize_t frame_bytes):
+        """A request that begins at data[start], without its length, and is there up to data[end].
+
+        Returns None: there is nothing to see; MORE; or what `response` is to be called with.
+        """
+        try:
+            return self._request(connection, data, start, end, frame_bytes)
+        except Exception as problem:
+            self._fail(problem)
+            return None
+
+    cdef object _request(self, object connection, bytes data, Py_ssize_t start, Py_ssize_t end, Py_ssize_t frame_bytes):
+        cdef const uint8_t *frame = <const uint8_t *>PyBytes_AS_STRING(data) + start
+        cdef Py_ssize_t there = end - start
+        cdef bint is_whole = there >= frame_bytes
+        cdef Head head
+        cdef WatchedGroup group
+        cdef SeenMember member
+        cdef bytes key
+        cdef int64_t at_ms
+        if load_uint16(frame) == API_VERSIONS:
+            if not is_whole:
+                return MORE
+            self._note_software(connection, data[start:end])
+            return None
+        if not read_head(frame, frame + there, &head):
+            if not is_whole:
+                return MORE
+            self.unread += 1
+            return None
+        group = self._group(PyBytes_FromStringAndSize(<const char *>head.group_id.data, head.group_id.size))
+        if group is None:
+            return None
+        self.requests += 1
+        if not is_whole and frame_bytes <= READ_BYTES_MAX and head.api_key in (JOIN_GROUP, LEAVE_GROUP, SYNC_GROUP):
+            return MORE
+        at_ms = now_ms()
+        if not head.has_member:
+            return self._decoded(connection, group, None, head, data, start, end, frame_bytes, at_ms)
+        key = PyBytes_FromStringAndSize(<const char *>head.member_id.data, head.member_id.size)
+        member = self._member(group, key, connection, at_ms)
+        if head.api_key in (OFFSET_COMMIT, TXN_OFFSET_COMMIT):
+            return None
+        if head.api_key == SYNC_GROUP:
+            return self._decoded(connection, group, member, head, data, start, end, frame_bytes, at_ms)
+        return self._passing(connection, group, member, head, at_ms)
+
+    cdef Passing _passing(self, object connection, WatchedGroup group, SeenMember member, Head head, int64_t at_ms):
+        cdef Passing passing = Passing.__new__(Passing)
+        passing.api_key = head.api_key
+        passing.version = head.version
+        passing.group = group
+        passing.member = member
+        passing.asked_ms = at_ms
+        passing.epoch = head.epoch if head.has_member else -1
+        passing.connection = connection
+        return passing
+
+    cdef object _decoded(
+        self, object connection, WatchedGroup group, SeenMember member, Head head, bytes data, Py_ssize_t start,
+        Py_ssize_t end, Py_ssize_t frame_bytes, int64_t at_ms,
+    ):
+        cdef Passing passing
+        if head.api_key == TXN_OFFSET_COMMIT:
+            return None
+        if end - start < frame_bytes:
+            self.unread += 1
+            return None
+        passing = self._passing(connection, group, member, head, at_ms)
+        frame = data[start:end]
+        header, body_start = decode_request_header(frame)
+        passing.request = APIS[head.api_key].request.decode(frame, head.version, body_start, False)
+        passing.client = self._client(connection, header.client_id)
+        if head.api_key == JOIN_GROUP:
+            if passing.request.member_id:
+                passing.member = self._member(group, passing.request.member_id.encode(), connection, at_ms)
+                passing.member.client = passing.client
+                self._set_timeout(passing.member, passing.request.session_timeout_ms)
+        if passing.member is not None:
+            passing.member.awaits_answer = True
+        if head.api_key != LEAVE_GROUP:
+            self._see(
+                Asked(
+                    group.group_id, at_ms, self.node_id, APIS[head.api_key].name, passing.request.member_id,
+                    passing.epoch, head.api_key == SYNC_GROUP and bool(passing.request.assignments), passing.client,
+                    (passing.request.reason or "") if head.api_key == JOIN_GROUP else "",
+                )
+            )
+        return passing
+
+    cdef WatchedGroup _group(self, bytes group_id):
+        cdef WatchedGroup group
+        found = self._groups.get(group_id, MORE)
+        if found is not MORE:
+            return found
+        group = None
+        name = group_id.decode()
+        if self._is_watched is not None and self._is_watched(name):
+            group = WatchedGroup.__new__(WatchedGroup)
+            group.group_id = name
+            group.members = {}
+        if len(self._groups) >= GROUPS_REMEMBERED_MAX:
+            self._groups = {key: value for key, value in self._groups.items() if value is not None}
+        self._groups[group_id] = group
+        return group
+
+    cdef SeenMember _member(self, WatchedGroup group, bytes member_id, object connection, int64_t at_ms):
+        """The member, which is heard now."""
+        cdef SeenMember member = group.members.get(member_id)
+        if member is None:
+            if self._members >= MEMBERS_MAX:
+                self._forget_silent()
+            member = SeenMember.__new__(SeenMember)
+            member.group_id = group.group_id
+            member.member_id = member_id.decode()
+            member.client = self._client(connection, None)
+            member.silent_after_ms = SILENT_AFTER_MS
+            member.is_silent = True
+            group.members[member_id] = member
+            self._members += 1
+        member.heard_ms = at_ms
+        if member.connection is not connection:
+            self._move(member, connection)
+        if member.is_silent:
+            member.is_silent = False
+            self._see(Heard(group.group_id, at_ms, self.node_id, member.member_id, member.client))
+        return member
+
+    cdef _move(self, SeenMember member, object connection):
+        members = self._by_connection.get(member.connection)
+        if members is not None:
+            members.discard(member)
+        member.connection = connection
+        self._by_connection.setdefault(connection, set()).add(member)
+
+    cdef _set_timeout(self, SeenMember member, int64_t session_timeout_ms):
+        member.silent_after_ms = max(1_000, min(session_timeout_ms // 2, SILENT_AFTER_MS))
+
+    cdef object _client(self, object connection, object client_id):
+        return ClientSighted(
+            client_id if client_id is not None else connection.client_id, connection.address, connection.software
+        )
+
+    cdef _note_software(self, object connection, bytes frame):
+        header, body_start = decode_request_header(frame)
+        api = APIS[API_VERSIONS]
+        connection.client_id = header.client_id or ""
+        if 3 <= header.api_version <= api.max_version:
+            request = api.request.decode(frame, header.api_version, body_start, False)
+            connection.software = f"{request.client_software_name} {request.client_software_version}".strip()
+
+    # ---- answers
+
+    def response(self, Passing passing, bytes data, Py_ssize_t start, Py_ssize_t end, Py_ssize_t frame_bytes):
+        """The answer to what `request` returned, as that is given; false: more of it is needed."""
+        try:
+            return self._response(passing, data, start, end, frame_bytes)
+        except Exception as problem:
+            self._fail(problem)
+            return True
+
+    cdef bint _response(
+        self, Passing passing, bytes data, Py_ssize_t start, Py_ssize_t end, Py_ssize_t frame_bytes
+    ) except? False:
+        cdef const uint8_t *p
+        cdef const uint8_t *end_of_frame
+        cdef int error
+        cdef int epoch = passing.epoch
+        cdef Span text
+        cdef int64_t at_ms = now_ms()
+        if end - start < frame_bytes:
+            if frame_bytes <= READ_BYTES_MAX and end - start < HELD_BYTES_MAX:
+                return False
+            self.unread += 1
+            return True
+        if passing.request is not None:
+            self._answered(passing, data[start:end], at_ms)
+            return True
+        p = <const uint8_t *>PyBytes_AS_STRING(data) + start + 4
+        end_of_frame = <const uint8_t *>PyBytes_AS_STRING(data) + end
+        if is_flexible(passing.api_key, passing.version) and not no_tags(&p, end_of_frame):
+            self.unread += 1
+            return True
+        if passing.api_key != HEARTBEAT or passing.version >= HEARTBEAT_WITH_THROTTLE_TIME:
+            p += 4
+        if end_of_frame - p < 2:
+            self.unread += 1
+            return True
+        error = <int16_t>load_uint16(p)
+        p += 2
+        if passing.api_key != HEARTBEAT and error == 0:
+            if not take_span(&p, end_of_frame, True, &text) or not take_span(&p, end_of_frame, True, &text):
+                self.unread += 1
+                return True
+            if end_of_frame - p >= 8:
+                epoch = <int32_t>load_uint32(p)
+                self._set_timeout(passing.member, 4 * <int64_t>load_uint32(p + 4))
+        if error != 0 or epoch != passing.epoch or (passing.epoch < 0 and passing.api_key != HEARTBEAT):
+            self._see(
+                Beat(
+                    passing.group.group_id, at_ms, self.node_id, passing.member.member_id, passing.asked_ms,
+                    APIS[passing.api_key].name, passing.epoch, error, epoch, passing.member.client,
+                )
+            )
+            if passing.epoch < 0 and error == 0:
+                self._forget(passing.group, passing.member)
+        return True
+
+    cdef _answered(self, Passing passing, bytes frame, int64_t at_ms):
+        cdef int version = passing.version
+        cdef SeenMember member = passing.member
+        _, body_start = decode_response_header(frame, passing.api_key, version)
+        answer = APIS[passing.api_key].response.decode(frame, version, body_start)
+        request = passing.request
+        group_id = passing.group.group_id
+        if member is not None:
+            member.awaits_answer = False
+            member.heard_ms = max(member.heard_ms, at_ms)
+        if passing.api_key == JOIN_GROUP:
+            if answer.error_code == 0 and (member is None or member.member_id != answer.member_id):
+                member = self._member(passing.group, answer.member_id.encode(), passing.connection, at_ms)
+                member.client = passing.client
+                self._set_timeout(member, request.session_timeout_ms)
+            self._see(
+                Joined(
+                    group_id, at_ms, self.node_id, answer.member_id, passing.asked_ms, answer.error_code,
+                    answer.generation_id, answer.leader, passing.client, request.group_instance_id,
+                    request.session_timeout_ms, request.rebalance_timeout_ms, request.reason or "", request.member_id,
+                    tuple([each.member_id for each in answer.members]),
+                )
+            )
+        elif passing.api_key == SYNC_GROUP:
+            self._see(
+                Synced(
+                    group_id, at_ms, self.node_id, request.member_id, passing.asked_ms, answer.error_code,
+                    request.generation_id, bool(request.assignments),
+                )
+            )
+        elif passing.api_key == LEAVE_GROUP:
+            self._left(passing, answer, at_ms)
+
+    cdef _left(self, Passing passing, answer, int64_t at_ms):
+        request = passing.request
+        if passing.version < 3:
+            members = [Departure(request.member_id, None, "", answer.error_code)]
+        else:
+            errors = {(each.member_id, each.group_instance_id): each.error_code for each in answer.members}
+            members = [
+                Departure(
+                    each.member_id, each.group_instance_id, each.reason or "",
+                    errors.get((each.member_id, each.group_instance_id), answer.error_code),
+                )
+                for each in request.members
+            ]
+        known = [passing.group.members.get(each.member_id.encode()) for each in members]
+        is_own = len(known) == 1 and known[0] is not None and known[0].client.client_id == passing.client.client_id
+        is_own = is_own and known[0].client.host == passing.client.host
+        self._see(
+            Left(
+                passing.group.group_id, at_ms, self.node_id, passing.asked_ms, answer.error_code, tuple(members),
+                passing.client, is_own,
+            )
+        )
+        for each, member in zip(members, known):
+            if member is not None and each.error == 0:
+                self._forget(passing.group, member)
+
+    # ---- connections, and what does not come
+
+    def closed(self, connection, bint by_client) -> None:
+        """A connection has ended."""
+        cdef SeenMember member
+        members = self._by_connection.pop(connection, None)
+        if not members:
+            return
+        at_ms = now_ms()
+        for member in sorted(members, key=_order):
+            member.connection = None
+            self._see(
+                Closed(member.group_id, at_ms, self.node_id, member.member_id, member.heard_ms, by_client)
+            )
+
+    def find_silent(self) -> None:
+        """Note the members that have not been heard for longer than they should have been."""
+        cdef WatchedGroup group
+        cdef SeenMember member
+        cdef int64_t at_ms = now_ms()
+        for group in self._groups.values():
+            if group is None:
+                continue
+            for member in group.members.values():
+                if not member.is_silent and not member.awaits_answer and (
+                    at_ms - member.heard_ms > member.silent_after_ms
+                ):
+                    member.is_silent = True
+                    self._see(Silent(group.group_id, at_ms, self.node_id, member.member_id, member.heard_ms))
+
+    cdef _forget_silent(self):
+        """Make room: the members that are silent are known to those who read the facts."""
+        cdef WatchedGroup group
+        for group in self._groups.values():
+            if group is not None:
+                for member in [each for each in group.members.values() if each.is_silent]:
+                    self._forget(group, member)
+
+    cdef _forget(self, WatchedGroup group, SeenMember member):
+        if group.members.pop(member.member_id.encode(), None) is None:
+            return
+        self._members -= 1
+        members = self._by_connection.get(member.connection)
+        if members is not None:
+            members.discard(member)
+
+    cdef _see(self, object sighting):
+        if len(self._sightings) >= SIGHTINGS_MAX:
+            self.lost += 1
+        else:
+            self._sightings.append(sighting)
+
+    cdef _fail(self, object problem):
+        self.unread += 1
+        self.failed(problem)
+
+
+SILENT_AFTER_MS = 5_000
+"""Above the heartbeat interval of all clients by default (3 s). One that has a shorter session is expected earlier."""
+HELD_BYTES_MAX = 1 << 16
+"""Of an answer that is looked at whole: more of it is passed on before its end."""
+
+
+def _order(SeenMember member):
+    return member.group_id, member.member_id

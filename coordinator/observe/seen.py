@@ -1,0 +1,314 @@
+"""What nodes saw pass of one group, and what it adds to its events: why a member is gone, who was slow, who it is.
+
+Records decide what happened. What passed tells why: a member whose requests come by way of the nodes and that was not
+heard for its session timeout has expired, one that sent LeaveGroup has left. For a group of the classic protocol it
+also tells when a rebalance began and when all had joined, as the lines of its coordinator do; so it becomes such
+statements.
+"""
+
+from collections.abc import Iterator
+from itertools import islice
+from typing import Any, Final
+
+import msgspec
+
+from _wire.errors import ErrorCode
+from coordinator.audit.schema.sighted import (
+    Asked,
+    Beat,
+    ClientSighted,
+    Closed,
+    Gap,
+    Heard,
+    Joined,
+    Left,
+    Silent,
+    Synced,
+)
+from coordinator.core.causes import Cause, InferredCause, Requester
+from coordinator.observe.logs import statements as said
+from coordinator.observe.logs.statements import OfGroup, Reason
+from coordinator.observe.places import Place
+
+MEMBERS_KEPT: Final = 200
+"""Of those that are gone."""
+SLACK_MS: Final = 1_000
+"""A member is removed so much before its session ends by the times of a node, at most: clocks differ a little."""
+NOT_PROVIDED: Final = "not provided"
+"""What a broker logs where a client gives no reason."""
+NONE: Final = 0
+
+Event = dict[str, Any]
+
+
+class SeenMember(msgspec.Struct):
+    """A member as nodes have seen it. Times in ms since the epoch; None: not seen."""
+
+    client: ClientSighted = ClientSighted()
+    node_id: int = -1
+    """The node by which it was heard last."""
+    heard_ms: int | None = None
+    silent: bool = False
+    joined_ms: int | None = None
+    """When its last JoinGroup passed."""
+    joined_generation: int = -1
+    synced_generation: int = -1
+    session_timeout_ms: int | None = None
+    rebalance_timeout_ms: int | None = None
+    connection_open: bool | None = None
+    connection_closed_ms: int | None = None
+    left_ms: int | None = None
+    left_reason: str = ""
+    removed_by: ClientSighted | None = None
+    """Another client that removed it."""
+    rejected: str = ""
+    rejected_ms: int | None = None
+    place: Place | None = None
+    """Where the last of it was seen."""
+    is_gone: bool = False
+    """It was told that it is removed."""
+
+
+class SeenGroup(msgspec.Struct):
+    """Apply what was seen in order of time, and the records between."""
+
+    members: dict[str, SeenMember] = {}
+    generation_id: int = -1
+    """The last one that members have joined."""
+    leader: str = ""
+    began: tuple[str, tuple[str, ...], str, Place] | None = None
+    """Why, by whom, with which reason, and where it was seen first that a rebalance is under way."""
+    gap: Gap | None = None
+    """The last one."""
+
+    # ---- what passes
+
+    def apply(self, statement: said.Sighted, generation_id: int) -> Iterator[OfGroup]:
+        """Return what it means for a group of the classic protocol. `generation_id` is that of the last record."""
+        sighting, place = statement.sighting, statement.place
+        self.generation_id = max(self.generation_id, generation_id)
+        group_id = sighting.group_id
+        match sighting:
+            case Asked():
+                yield from self._asked(sighting, place)
+            case Joined():
+                yield from self._joined(sighting, place)
+            case Synced(error=0):
+                self._member(sighting.member_id, sighting.node_id, sighting.at_ms, place)
+            case Left():
+                yield from self._left(sighting, place)
+            case Beat():
+                self._beat(sighting, place)
+            case Heard():
+                member = self._member(sighting.member_id, sighting.node_id, sighting.at_ms, place)
+                member.client = sighting.client
+            case Silent():
+                member = self.members.setdefault(sighting.member_id, SeenMember(node_id=sighting.node_id))
+                if member.node_id == sighting.node_id:
+                    member.heard_ms, member.silent, member.place = sighting.last_heard_ms, True, place
+            case Closed():
+                self._closed(sighting, place)
+            case Gap():
+                self.gap = sighting
+        assert group_id is not None
+        self._forget()
+
+    def _member(self, member_id: str, node_id: int, at_ms: int, place: Place) -> SeenMember:
+        """A member that is heard."""
+        member = self.members.setdefault(member_id, SeenMember())
+        member.node_id, member.heard_ms, member.silent, member.place = node_id, at_ms, False, place
+        if member.connection_open is None:
+            member.connection_open = True
+        return member
+
+    def _asked(self, asked: Asked, place: Place) -> Iterator[OfGroup]:
+        if asked.member_id:
+            member = self._member(asked.member_id, asked.node_id, asked.at_ms, place)
+            member.client = asked.client
+            if asked.api == "JoinGroup":
+                member.joined_ms = asked.at_ms
+        if asked.api == "JoinGroup":
+            if self.began is None and asked.member_id:
+                is_new = self.members[asked.member_id].joined_generation < 0
+                reason = Reason.NEW_MEMBER if is_new else Reason.UPDATED
+                if not is_new and asked.member_id == self.leader:
+                    reason = Reason.LEADER_REJOINED
+                self.began = reason, (asked.member_id,), asked.reason, place
+        elif asked.has_assignments:
+            self.members[asked.member_id].synced_generation = asked.generation_id
+            yield said.AssignmentReceived(
+                place=place, group_id=asked.group_id, generation_id=asked.generation_id, leader=asked.member_id
+            )
+        else:
+            self.members[asked.member_id].synced_generation = asked.generation_id
+
+    def _joined(self, joined: Joined, place: Place) -> Iterator[OfGroup]:
+        if joined.error != NONE:
+            if joined.error == ErrorCode.MEMBER_ID_REQUIRED:
+                yield said.MemberIdHandedOut(
+                    place=place, group_id=joined.group_id, member_id=joined.member_id, state=""
+                )
+            return
+        before = self.generation_id
+        member = self._member(joined.member_id, joined.node_id, joined.at_ms, place)
+        is_new = member.joined_generation < 0
+        member.client, member.joined_ms = joined.client, joined.asked_ms
+        member.joined_generation = joined.generation_id
+        member.session_timeout_ms = joined.session_timeout_ms
+        member.rebalance_timeout_ms = joined.rebalance_timeout_ms
+        self.leader = joined.leader
+        if joined.generation_id > before:
+            if self.began is None and not joined.asked_member_id:
+                reason = Reason.NEW_MEMBER if is_new else Reason.UPDATED
+                at = msgspec.structs.replace(place, time_ms=joined.asked_ms)
+                self.began = reason, (joined.member_id,), joined.reason, at
+            yield from self._begun(joined.group_id, joined.generation_id - 1)
+            self.generation_id = joined.generation_id
+            yield said.GroupStabilized(
+                place=place,
+                group_id=joined.group_id,
+                generation_id=joined.generation_id,
+                members=len(joined.members) or None,
+            )
+        else:
+            self.began = None  # it was told what it knew: no rebalance
+
+    def _begun(self, group_id: str, generation_before: int) -> Iterator[OfGroup]:
+        began, self.began = self.began, None
+        if began is None:
+            return
+        reason, member_ids, client_reason, place = began
+        yield said.RebalancePrepared(
+            place=place,
+            group_id=group_id,
+            generation_before=generation_before,
+            reason=Reason(reason),
+            text="",
+            member_ids=member_ids,
+            client_reason=client_reason or NOT_PROVIDED,
+        )
+
+    def _left(self, left: Left, place: Place) -> Iterator[OfGroup]:
+        for each in left.members if left.error == NONE else ():
+            if each.error != NONE:
+                continue
+            member_id = each.member_id or self._of_instance(each.group_instance_id)
+            member = self.members.setdefault(member_id, SeenMember())
+            member.left_ms, member.left_reason, member.place = left.at_ms, each.reason, place
+            if not left.is_own and member.client.client_id and member.client.client_id != left.client.client_id:
+                member.removed_by = left.client
+            if self.began is None:
+                self.began = Reason.LEFT, (member_id,), each.reason, place
+        yield from ()
+
+    def _of_instance(self, group_instance_id: str | None) -> str:
+        """LeaveGroup may name the instance alone: whose id that is is not seen in its own requests."""
+        return f"instance {group_instance_id}"
+
+    def _beat(self, beat: Beat, place: Place) -> None:
+        member = self._member(beat.member_id, beat.node_id, beat.asked_ms, place)
+        member.client = beat.client
+        if beat.error != NONE:
+            if beat.error == ErrorCode.REBALANCE_IN_PROGRESS:
+                self._rebalances(beat.at_ms, place)
+            else:
+                member.rejected, member.rejected_ms = ErrorCode(beat.error).name, beat.at_ms
+        elif beat.epoch < 0:
+            member.left_ms = beat.at_ms
+
+    def _rebalances(self, at_ms: int, place: Place) -> None:
+        """A member is told that the group rebalances, and nothing was seen to begin it: who is silent has expired."""
+        if self.began is not None:
+            return
+        expired = [
+            member_id for member_id, member in self.members.items() if not member.is_gone and _is_expired(member, at_ms)
+        ]
+        if expired:
+            self.began = Reason.SESSION_EXPIRED, tuple(expired), "", place
+
+    def _closed(self, closed: Closed, place: Place) -> None:
+        member = self.members.setdefault(closed.member_id, SeenMember(node_id=closed.node_id))
+        if member.node_id == closed.node_id:
+            member.heard_ms = max(closed.last_heard_ms, member.heard_ms or 0)
+            member.connection_open = False if closed.by_client else None
+            member.connection_closed_ms = closed.at_ms if closed.by_client else None
+            member.place = place
+
+    def _forget(self) -> None:
+        gone = [member_id for member_id, member in self.members.items() if member.is_gone or member.silent]
+        for member_id in islice(gone, max(0, len(gone) - MEMBERS_KEPT)):
+            del self.members[member_id]
+
+    # ---- what it adds to events
+
+    def add_to(self, event: Event) -> tuple[Place, ...]:
+        """Add to an event what was seen of its members; return where that was."""
+        places = []
+        for trigger in event.get("triggers") or ():
+            place = self._add_cause(trigger, trigger["at_ms"])
+            places += [place] if place is not None else []
+        if event["kind"] == "rebalance.started" and event.get("triggers"):
+            first = event["triggers"][0]
+            event["cause"], event["reason"] = first["cause"], first.get("reason")
+        elif event["kind"] == "member.removed":
+            place = self._add_cause(event, event["time_ms"])
+            places += [place] if place is not None else []
+            self._add_silence(event)
+        self._add_software(event.get("member"))
+        return tuple(dict.fromkeys(places))
+
+    def _add_cause(self, found: Event, at_ms: int) -> Place | None:
+        """The cause of a removal that records leave open; return where it was seen."""
+        if found.get("cause") not in (InferredCause.MEMBER_LEFT_OR_EXPIRED, Cause.SESSION_EXPIRED, Cause.MEMBER_LEFT):
+            return None
+        member = self.members.get((found.get("member") or {}).get("member_id", ""))
+        if member is None:
+            return None
+        if found["cause"] != InferredCause.MEMBER_LEFT_OR_EXPIRED:
+            return member.place
+        if member.left_ms is not None:
+            found["cause"] = str(Cause.MEMBER_LEFT)
+            found["reason"] = member.left_reason
+        elif _is_expired(member, at_ms):
+            found["cause"] = str(Cause.SESSION_EXPIRED)
+        elif member.joined_generation >= 0 and member.joined_generation < self.generation_id:
+            found["cause"] = str(Cause.REBALANCE_TIMEOUT)
+        elif 0 <= member.synced_generation < member.joined_generation:
+            found["cause"] = str(Cause.SYNC_TIMEOUT)
+        else:
+            return None
+        return member.place
+
+    def _add_silence(self, event: Event) -> None:
+        member = self.members.get(event["member"]["member_id"])
+        if member is None:
+            return
+        member.is_gone = True
+        event["last_joined_ms"] = member.joined_ms
+        if event.get("session_timeout_ms") is None:
+            event["session_timeout_ms"] = member.session_timeout_ms
+        if member.removed_by is not None:
+            event["requested_by"] = Requester(member.removed_by.client_id, member.removed_by.host)
+        if member.left_ms is None:
+            event["last_heard_ms"] = member.heard_ms
+            event["connection_open"] = member.connection_open
+            event["connection_closed_ms"] = member.connection_closed_ms
+            if member.rejected:
+                event["rejected"], event["rejected_ms"] = member.rejected, member.rejected_ms
+
+    def _add_software(self, member: Event | None) -> None:
+        seen = self.members.get(member["member_id"]) if member else None
+        if member is None or seen is None or not seen.client.software:
+            return
+        name, _, version = seen.client.software.rpartition(" ")
+        member["client_software_name"], member["client_software_version"] = name, version
+        if seen.client.host:
+            member["client_host"] = seen.client.host
+
+
+def _is_expired(member: SeenMember, at_ms: int) -> bool:
+    """Whether the session of a member is over by what was heard of it."""
+    if not member.silent or member.heard_ms is None or member.left_ms is not None:
+        return False
+    timeout_ms = member.session_timeout_ms
+    return timeout_ms is None or at_ms - member.heard_ms >= timeout_ms - SLACK_MS

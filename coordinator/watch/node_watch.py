@@ -1,0 +1,169 @@
+"""The watcher inside a node: two threads, which nothing that clients ask waits for.
+
+One sends what this node saw to the topic that all nodes have for it. The other tells of the groups whose partitions the
+node leads: it reads their records and what all nodes saw, and appends events to the audit.
+"""
+
+import threading
+from collections import deque
+from collections.abc import Callable, Container, Iterable
+from contextlib import closing
+from typing import Final
+
+from coordinator.audit.schema import Record
+from coordinator.audit.schema.sighted import AnySighting, encode_sighting
+from coordinator.client.audit_topic import AuditTopic
+from coordinator.client.bootstrap import Bootstrap
+from coordinator.client.wire import ClientError
+from coordinator.core.partitioning import partition_for
+from coordinator.internal_topics import AUDIT_TOPIC, SIGHTINGS_TOPIC
+from coordinator.logger import logger
+from coordinator.observe.records.following import OffsetsFollower
+from coordinator.observe.topic_ids import TopicIds
+from coordinator.watch.positions import PositionError
+from coordinator.watch.session import FollowedRecords
+from coordinator.watch.shared_sink import PlainSink, SharedSink, sighting_record
+from coordinator.watch.sighting_logs import SightingLog, SightingTopic, log_name
+from coordinator.watch.sink import Fenced, SinkError, restored
+from coordinator.watch.watcher import Counted, Watcher
+
+PAUSE_SECONDS: Final = 2.0
+STOP_SECONDS: Final = 5.0
+QUEUED_MAX: Final = 50_000
+"""Facts that are not sent. What comes then is counted, and told as a gap."""
+SENT_AT_ONCE: Final = 1_000
+FAILURES: Final = (ClientError, SinkError, Fenced, PositionError, OSError)
+
+
+class NodeWatch:
+    """Made by the node, and told what it sees and leads, from the thread of its loop."""
+
+    def __init__(self, server: Bootstrap, is_watched: Container[str], partition_count: int, id_prefix: str) -> None:
+        """`id_prefix` is that of the transactional ids by which one watcher of a partition fences the one before."""
+        self._server = server
+        self._is_watched = is_watched
+        self._partition_count = partition_count
+        self._id_prefix = id_prefix
+        self._queue: deque[AnySighting] = deque()
+        self._stopped = threading.Event()
+        self._has_facts = threading.Event()
+        self._changed = threading.Event()
+        self._leads: frozenset[int] = frozenset()
+        self._threads: list[threading.Thread] = []
+        self._already_logged: dict[str, str] = {}
+        self.counted = Counted()
+        self.lost = 0
+        """Facts that were not sent, since the start."""
+
+    # ---- from the thread of the node
+
+    def start(self) -> None:
+        for name, run in (("sightings", self._send), ("watcher", self._watch)):
+            thread = threading.Thread(target=self._run, args=(name, run), name=f"watch-{name}", daemon=True)
+            self._threads.append(thread)
+            thread.start()
+
+    def stop(self) -> None:
+        """End the threads; what was seen and not sent is sent before, if that is possible at once."""
+        self._stopped.set()
+        self._changed.set()
+        self._has_facts.set()
+
+    def join(self) -> None:
+        for thread in self._threads:
+            thread.join(STOP_SECONDS)
+
+    def see(self, sightings: Iterable[AnySighting]) -> int:
+        """Take what the tap saw; return how much of it there is no room for."""
+        lost = 0
+        for sighting in sightings:
+            if len(self._queue) >= QUEUED_MAX:
+                lost += 1
+            else:
+                self._queue.append(sighting)
+        self.lost += lost
+        self._has_facts.set()
+        return lost
+
+    def lead(self, partitions: Iterable[int]) -> None:
+        """Tell of the groups of these partitions from now on."""
+        leads = frozenset(partitions)
+        if leads != self._leads:
+            self._leads = leads
+            self._changed.set()
+
+    # ---- threads
+
+    def _run(self, name: str, run: Callable[[], None]) -> None:
+        while not self._stopped.is_set():
+            try:
+                run()
+            except FAILURES as problem:
+                self._log(name, str(problem))
+                self._stopped.wait(PAUSE_SECONDS)
+            except Exception:
+                logger.exception("unhandled exception in the watcher of the node; it begins again", thread=name)
+                self._stopped.wait(PAUSE_SECONDS)
+
+    def _log(self, name: str, problem: str) -> None:
+        """Once until it is another one."""
+        if self._already_logged.get(name) != problem:
+            self._already_logged[name] = problem
+            logger.warning("cannot watch; it is tried again", thread=name, problem=problem)
+
+    def _send(self) -> None:
+        partitions = range(self._partition_count)
+        with closing(PlainSink(self._server, SIGHTINGS_TOPIC, self._stopped, partitions)) as sink:
+            while not self._stopped.is_set() or self._queue:
+                self._has_facts.wait()
+                self._has_facts.clear()
+                while self._queue:
+                    batches: dict[int, list[Record]] = {}
+                    sent = [self._queue[index] for index in range(min(SENT_AT_ONCE, len(self._queue)))]
+                    for sighting in sent:
+                        partition = partition_for(sighting.group_id, self._partition_count)
+                        batches.setdefault(partition, []).append(sighting_record(encode_sighting(sighting)))
+                    sink.append(batches)
+                    for _ in sent:
+                        self._queue.popleft()
+                self._already_logged.pop("sightings", None)
+
+    def _watch(self) -> None:
+        self._changed.clear()
+        leads = sorted(self._leads)
+        if not leads:
+            self._changed.wait()
+            return
+        with closing(SharedSink(self._server, AUDIT_TOPIC, self._changed, leads, self._id_prefix)) as sink:
+            with AuditTopic(self._server, name=AUDIT_TOPIC) as topic:
+                found = restored(topic, leads, is_shared=True)
+            positions = {partition: kept.position for partition, (kept, _, _) in found.items()}
+            logs_from = {
+                partition: None
+                if position is None or log_name(partition) not in position.logs
+                else position.logs[log_name(partition)].offset
+                for partition, position in positions.items()
+            }
+            with (
+                closing(SightingTopic(self._server, logs_from)) as seen,
+                OffsetsFollower(self._server, groups=self._is_watched) as follower,
+                TopicIds(self._server) as names,
+            ):
+                earliest = follower.starts()
+                if len(earliest) != self._partition_count:
+                    raise PositionError(
+                        f"the audit has {self._partition_count} partitions and the records have {len(earliest)}: groups"
+                        " are watched where they are as many"
+                    )
+                starts = {
+                    partition: earliest[partition] if position is None or position.records < 0 else position.records
+                    for partition, position in positions.items()
+                }
+                records = FollowedRecords(follower, starts, self._changed)
+                logs = [SightingLog(seen, partition, self._is_watched) for partition in leads]
+                watcher = Watcher(sink, records, logs, names, self._partition_count, starts, written=leads)
+                watcher.counted = self.counted
+                watcher.restore(found)
+                logger.info("watches groups of the cluster", partitions=len(leads))
+                self._already_logged.pop("watcher", None)
+                watcher.run(self._changed)

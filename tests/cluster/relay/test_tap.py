@@ -1,0 +1,261 @@
+"""What a node reads of the requests that pass, and of their answers, in every version; and that it disturbs nothing."""
+
+from typing import Any
+
+import pytest
+
+from _wire.apis import APIS
+from _wire.errors import ErrorCode
+from _wire.headers import encode_request, encode_response
+from _wire.messages.api_versions import ApiVersionsRequest
+from _wire.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest, ConsumerGroupHeartbeatResponse
+from _wire.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
+from _wire.messages.join_group import JoinGroupRequest, JoinGroupResponse
+from _wire.messages.leave_group import LeaveGroupRequest, LeaveGroupResponse, MemberIdentity, MemberResponse
+from _wire.messages.offset_commit import OffsetCommitRequest
+from _wire.messages.share_group_heartbeat import ShareGroupHeartbeatRequest
+from _wire.messages.streams_group_heartbeat import StreamsGroupHeartbeatRequest
+from _wire.messages.sync_group import SyncGroupRequest, SyncGroupRequestAssignment, SyncGroupResponse
+from _wire.messages.txn_offset_commit import TxnOffsetCommitRequest
+from coordinator.audit.schema.sighted import (
+    Asked,
+    Beat,
+    Closed,
+    Heard,
+    Joined,
+    Left,
+    Silent,
+    Synced,
+    decode_sighting,
+    encode_sighting,
+)
+from coordinator.cluster.relay import tap as taps
+from coordinator.cluster.relay.tap import MORE, TAPPED, Tap
+
+GROUP, MEMBER, NODE = "watched", "m-1", 3
+
+
+class Side:
+    """A tap that watches GROUP, and the connection of one client."""
+
+    def __init__(self) -> None:
+        self.problems: list[Exception] = []
+        self.tap = Tap(NODE, lambda group_id: group_id == GROUP, self.problems.append)
+        self.connection: Any = SimpleConnection(address="10.0.0.1", client_id="c", software="")
+
+    def ask(self, message: Any, version: int) -> Any:
+        frame = encode_request(7, "c", message, version)[4:]
+        return self.tap.request(self.connection, b"before" + frame, 6, 6 + len(frame), len(frame))
+
+    def answer(self, passing: Any, message: Any, version: int) -> bool:
+        frame = encode_response(7, message, version)[4:]
+        return self.tap.response(passing, b"x" + frame, 1, 1 + len(frame), len(frame))
+
+    @property
+    def seen(self) -> list[Any]:
+        """What was seen since, as it is read again."""
+        sightings, lost = self.tap.take()
+        assert not lost and not self.problems
+        return [decode_sighting(encode_sighting(sighting)) for sighting in sightings]
+
+
+class SimpleConnection:
+    """What the tap needs of a connection."""
+
+    def __init__(self, address: str, client_id: str, software: str) -> None:
+        self.address, self.client_id, self.software = address, client_id, software
+
+
+def versions_of(name: str, first: int = 0) -> Any:
+    api = APIS.named(name)
+    return pytest.mark.parametrize("version", range(max(first, api.min_version), api.max_version + 1))
+
+
+@versions_of("Heartbeat")
+def test_a_heartbeat_that_is_answered_well_is_seen_once(version: int) -> None:
+    side = Side()
+    for _ in range(3):
+        passing = side.ask(HeartbeatRequest(group_id=GROUP, generation_id=5, member_id=MEMBER), version)
+        assert side.answer(passing, HeartbeatResponse(), version)
+    (heard,) = side.seen
+    assert isinstance(heard, Heard)
+    assert (heard.group_id, heard.member_id, heard.node_id) == (GROUP, MEMBER, NODE)
+    assert (heard.client.client_id, heard.client.host) == ("c", "10.0.0.1")
+    passing = side.ask(HeartbeatRequest(group_id=GROUP, generation_id=5, member_id=MEMBER), version)
+    assert side.answer(passing, HeartbeatResponse(error_code=ErrorCode.REBALANCE_IN_PROGRESS), version)
+    (beat,) = side.seen
+    assert isinstance(beat, Beat)
+    assert (beat.api, beat.epoch, beat.error) == ("Heartbeat", 5, ErrorCode.REBALANCE_IN_PROGRESS)
+
+
+@versions_of("JoinGroup")
+def test_a_join_and_its_answer(version: int) -> None:
+    side = Side()
+    request = JoinGroupRequest(
+        group_id=GROUP,
+        session_timeout_ms=6_000,
+        rebalance_timeout_ms=9_000,
+        member_id="",
+        protocol_type="consumer",
+        reason="because",
+    )
+    passing = side.ask(request, version)
+    answer = JoinGroupResponse(generation_id=4, leader=MEMBER, member_id=MEMBER, protocol_name="range")
+    assert side.answer(passing, answer, version)
+    asked, heard, joined = side.seen
+    assert isinstance(asked, Asked) and isinstance(heard, Heard) and isinstance(joined, Joined)
+    assert (asked.api, asked.member_id, asked.reason) == ("JoinGroup", "", "because" if version >= 8 else "")
+    assert (joined.member_id, joined.generation_id, joined.leader, joined.error) == (MEMBER, 4, MEMBER, 0)
+    assert joined.session_timeout_ms == 6_000
+    assert joined.asked_ms <= joined.at_ms
+
+
+@versions_of("SyncGroup")
+def test_the_sync_of_the_leader_is_told_from_others(version: int) -> None:
+    side = Side()
+    for assignments in ([], [SyncGroupRequestAssignment(member_id=MEMBER, assignment=b"a")]):
+        request = SyncGroupRequest(
+            group_id=GROUP,
+            generation_id=4,
+            member_id=MEMBER,
+            protocol_type="consumer",
+            protocol_name="range",
+            assignments=assignments,
+        )
+        passing = side.ask(request, version)
+        assert side.answer(passing, SyncGroupResponse(assignment=b"a"), version)
+    _, asked, synced, asked_again, _ = side.seen
+    assert isinstance(asked, Asked) and isinstance(synced, Synced)
+    assert (asked.generation_id, asked.has_assignments, asked_again.has_assignments) == (4, False, True)
+    assert (synced.member_id, synced.generation_id, synced.error) == (MEMBER, 4, 0)
+
+
+@versions_of("LeaveGroup")
+def test_a_goodbye_has_its_reason_and_whether_it_is_ones_own(version: int) -> None:
+    side = Side()
+    side.answer(
+        side.ask(HeartbeatRequest(group_id=GROUP, generation_id=5, member_id=MEMBER), 0), HeartbeatResponse(), 0
+    )
+    assert [type(each) for each in side.seen] == [Heard]
+    members = [MemberIdentity(member_id=MEMBER, reason="closed")]
+    request = LeaveGroupRequest(group_id=GROUP, member_id=MEMBER, members=members)
+    assert side.answer(
+        side.ask(request, version), LeaveGroupResponse(members=[MemberResponse(member_id=MEMBER)]), version
+    )
+    (left,) = side.seen
+    assert isinstance(left, Left)
+    (member,) = left.members
+    assert (member.member_id, member.error, left.is_own) == (MEMBER, 0, True)
+    assert member.reason == ("closed" if version >= 5 else "")
+
+
+@pytest.mark.parametrize(
+    "request_class", [ConsumerGroupHeartbeatRequest, ShareGroupHeartbeatRequest, StreamsGroupHeartbeatRequest]
+)
+def test_heartbeats_with_an_epoch_tell_when_it_changes(request_class: Any) -> None:
+    api = APIS[request_class.API_KEY]
+    for version in range(api.min_version, api.max_version + 1):
+        side = Side()
+        for epoch, answered in ((0, 1), (1, 1), (1, 2), (-1, -1)):
+            passing = side.ask(request_class(group_id=GROUP, member_id=MEMBER, member_epoch=epoch), version)
+            response = api.response(member_id=MEMBER, member_epoch=answered, heartbeat_interval_ms=500)  # type: ignore[call-arg]
+            assert side.answer(passing, response, version)
+        heard, *beats = side.seen
+        assert isinstance(heard, Heard)
+        assert [(beat.api, beat.epoch, beat.answered_epoch) for beat in beats] == [
+            (api.name, 0, 1),
+            (api.name, 1, 2),
+            (api.name, -1, -1),
+        ]
+
+
+@pytest.mark.parametrize("request_class", [OffsetCommitRequest, TxnOffsetCommitRequest])
+def test_a_commit_says_that_its_member_is_there(request_class: Any) -> None:
+    api = APIS[request_class.API_KEY]
+    for version in range(max(api.min_version, 2 if api.key == 8 else 3), api.max_version + 1):
+        side = Side()
+        name = "generation_id_or_member_epoch" if api.key == 8 else "generation_id"
+        assert side.ask(request_class(group_id=GROUP, member_id=MEMBER, **{name: 4}), version) is None
+        (heard,) = side.seen
+        assert (heard.member_id, heard.group_id) == (MEMBER, GROUP)
+
+
+def test_other_groups_leave_no_trace() -> None:
+    side = Side()
+    for name in ("Heartbeat", "JoinGroup", "SyncGroup", "LeaveGroup", "OffsetCommit", "ConsumerGroupHeartbeat"):
+        api = APIS.named(name)
+        request: Any = api.request(group_id="other", member_id=MEMBER)  # type: ignore[call-arg]
+        assert side.ask(request, api.max_version) is None
+    assert side.seen == [] and side.tap.requests == 0
+
+
+def test_the_client_library_is_known_from_api_versions() -> None:
+    side = Side()
+    side.ask(ApiVersionsRequest(client_software_name="lib", client_software_version="1.2"), 3)
+    side.ask(HeartbeatRequest(group_id=GROUP, member_id=MEMBER), 4)
+    (heard,) = side.seen
+    assert heard.client.software == "lib 1.2"
+
+
+def test_a_connection_that_closes_tells_of_its_members_and_by_whom() -> None:
+    for by_client in (True, False):
+        side = Side()
+        side.ask(HeartbeatRequest(group_id=GROUP, member_id=MEMBER), 4)
+        side.tap.closed(side.connection, by_client=by_client)
+        side.tap.closed(side.connection, by_client=by_client)
+        _, closed = side.seen
+        assert isinstance(closed, Closed)
+        assert (closed.member_id, closed.by_client) == (MEMBER, by_client)
+
+
+def test_a_member_that_is_silent_is_told_once_and_when_it_is_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(taps, "SILENT_AFTER_MS", -1)
+    side = Side()
+    side.ask(HeartbeatRequest(group_id=GROUP, member_id=MEMBER), 4)
+    side.tap.find_silent()
+    side.tap.find_silent()
+    heard, silent = side.seen
+    assert isinstance(silent, Silent)
+    assert silent.last_heard_ms == heard.at_ms
+    side.ask(HeartbeatRequest(group_id=GROUP, member_id=MEMBER), 4)
+    assert [type(each) for each in side.seen] == [Heard]
+
+
+def test_a_frame_that_has_not_come_is_waited_for_and_one_that_is_cut_is_counted() -> None:
+    side = Side()
+    frame = encode_request(7, "c", HeartbeatRequest(group_id=GROUP, generation_id=5, member_id=MEMBER), 4)[4:]
+    for end in range(8, len(frame)):
+        found = side.tap.request(side.connection, frame, 0, end, len(frame))
+        assert found is MORE or not isinstance(found, tuple)
+    assert side.tap.unread == 0
+    assert side.tap.request(side.connection, frame[:20], 0, 20, 20) is None
+    assert side.tap.unread == 1
+    passing = side.ask(HeartbeatRequest(group_id=GROUP, generation_id=5, member_id=MEMBER), 4)
+    answer = encode_response(7, HeartbeatResponse(), 4)[4:]
+    assert not side.tap.response(passing, answer[:5], 0, 5, len(answer))
+
+
+def test_what_cannot_be_decoded_disturbs_nothing() -> None:
+    side = Side()
+    frame = encode_request(7, "c", JoinGroupRequest(group_id=GROUP, protocol_type="p"), 7)[4:]
+    assert side.tap.request(side.connection, frame[:-2], 0, len(frame) - 2, len(frame) - 2) is None
+    assert len(side.problems) == 1 and side.tap.unread == 1
+    passing = side.ask(ConsumerGroupHeartbeatRequest(group_id=GROUP, member_id=MEMBER, member_epoch=1), 1)
+    assert side.tap.response(passing, b"\0\0\0\7", 0, 4, 4), "an answer that is none passes"
+    assert isinstance(ConsumerGroupHeartbeatResponse(), ConsumerGroupHeartbeatResponse)
+
+
+def test_what_nobody_takes_is_counted() -> None:
+    tap = Tap(NODE, lambda group_id: True)
+    connection: Any = SimpleConnection(address="a", client_id="c", software="")
+    for number in range(20_001):
+        frame = encode_request(7, "c", HeartbeatRequest(group_id=GROUP, member_id=f"m-{number}"), 4)[4:]
+        tap.request(connection, frame, 0, len(frame), len(frame))
+    sightings, lost = tap.take()
+    assert (len(sightings), lost) == (20_000, 1)
+    assert tap.take() == ([], 0)
+
+
+def test_nothing_is_looked_at_while_nothing_is_watched() -> None:
+    assert not Tap(NODE).is_on
+    assert len(TAPPED) == 10

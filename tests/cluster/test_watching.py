@@ -1,0 +1,223 @@
+"""Groups that stay with a real Kafka, watched by nodes through which their members reach it."""
+
+import json
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+from confluent_kafka import Consumer
+
+from coordinator.client.audit_topic import AuditTopic
+from coordinator.client.cluster import EARLIEST
+from tests.cluster.running import RunningNodes
+from tests.differential.kafka import KafkaMissing, RunningKafka
+from tests.waiting import wait_for
+from tests.wire_client import WireClient
+
+pytestmark = [pytest.mark.realtime, pytest.mark.timeout(240)]
+
+TOPIC: Final = "orders"
+PARTITIONS: Final = 4
+SECONDS: Final = 25
+SESSION_MS: Final = 6_000
+NODES: Final = 2
+KAFKA_SETTINGS: Final = {
+    "group.initial.rebalance.delay.ms": "0",
+    "offsets.topic.num.partitions": "8",
+    "transaction.state.log.num.partitions": "4",
+    "group.consumer.min.session.timeout.ms": "3000",
+    "group.consumer.session.timeout.ms": "3000",
+    "group.consumer.min.heartbeat.interval.ms": "500",
+    "group.consumer.heartbeat.interval.ms": "500",
+}
+
+Event = dict[str, Any]
+
+
+class MemberProcess:
+    """A consumer of kafka-python in a process of its own."""
+
+    def __init__(self, nodes: RunningNodes, folder: Path, group_id: str, name: str, *options: str) -> None:
+        self._output = folder / f"{group_id}-{name}.out"
+        command = [sys.executable, "-m", "tests.cluster.watched_member", nodes.bootstrap, group_id, name, TOPIC]
+        with self._output.open("ab") as output:
+            self.process = subprocess.Popen([*command, *options], stdout=output, stderr=subprocess.STDOUT)
+
+    def send(self, number: signal.Signals) -> None:
+        self.process.send_signal(number)
+
+    def __enter__(self) -> "MemberProcess":
+        return self
+
+    def __exit__(self, *problem: object) -> None:
+        self.process.send_signal(signal.SIGCONT)
+        self.process.kill()
+        self.process.wait()
+
+
+class Watched:
+    """Two nodes that watch the groups `watched-*` of one Kafka."""
+
+    def __init__(self, kafka: RunningKafka, nodes: RunningNodes, folder: Path) -> None:
+        self.kafka, self.nodes, self.folder = kafka, nodes, folder
+
+    def member(self, group_id: str, name: str, *options: str) -> MemberProcess:
+        return MemberProcess(self.nodes, self.folder, group_id, name, *options)
+
+    def events(self, group_id: str) -> list[Event]:
+        """Each is there once and in order, or it is an AssertionError."""
+        with AuditTopic(self.kafka.bootstrap) as audit:
+            partition = audit.partition_of(group_id)
+            records = audit.records(audit.offsets([partition], EARLIEST), lambda key: key == group_id.encode())
+            found = [json.loads(record.value) for record in records]
+        assert [event["seq"] for event in found] == list(range(1, len(found) + 1)), found
+        return found
+
+    def wait_for(self, group_id: str, kind: str, count: int = 1, **fields: Any) -> Event:
+        """The last of `count` events of a kind with these fields; `client_id` is that of its member."""
+        found: list[Event] = []
+
+        def is_there() -> bool:
+            found[:] = [event for event in self.events(group_id) if event["kind"] == kind and _has(event, fields)]
+            return len(found) >= count
+
+        try:
+            wait_for(is_there, SECONDS, f"{kind} of {group_id}", every_ms=250)
+        except AssertionError:
+            told = [(event["kind"], event.get("cause"), _client(event)) for event in self.events(group_id)]
+            raise AssertionError(f"{count} times {kind} {fields} of {group_id}; told is {told}") from None
+        return found[-1]
+
+    def stable_with(self, group_id: str, members: int) -> Event:
+        return self.wait_for(group_id, "generation.stable", members=members)
+
+    def why(self, group_id: str) -> str:
+        command = [sys.executable, "-m", "coordinator.cli", "groups", "why", group_id]
+        command += ["--bootstrap", self.nodes.bootstrap]
+        done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=SECONDS)
+        return " ".join(done.stdout.split())
+
+
+def _client(event: Event) -> str:
+    return str((event.get("member") or {}).get("client_id", ""))
+
+
+def _has(event: Event, fields: dict[str, Any]) -> bool:
+    own = {**event, "client_id": _client(event)}
+    return all(own.get(name) == value for name, value in fields.items())
+
+
+def sources(event: Event) -> set[str]:
+    return {place["source"] for place in event["places"]}
+
+
+@pytest.fixture(scope="module")
+def watched(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Watched]:
+    folder: Path = tmp_path_factory.mktemp("watched")
+    try:
+        kafka = RunningKafka(folder, KAFKA_SETTINGS, threads={})
+    except KafkaMissing as missing:
+        pytest.skip(str(missing))
+    settings = {"cluster.watch": "watched-*", "cluster.adopt": ""}
+    with kafka, RunningNodes(folder, kafka.bootstrap, NODES, settings) as nodes:
+        with WireClient(kafka.bootstrap) as client:
+            client.create_topic(TOPIC, PARTITIONS)
+        yield Watched(kafka, nodes, folder)
+
+
+def test_a_member_that_was_killed_and_one_that_is_suspended_are_told_apart(watched: Watched):
+    group_id = "watched-silent"
+    with (
+        watched.member(group_id, "a"),
+        watched.member(group_id, "b") as killed,
+        watched.member(group_id, "c") as frozen,
+    ):
+        watched.stable_with(group_id, 3)
+        killed.send(signal.SIGKILL)
+        removed = watched.wait_for(group_id, "member.removed", client_id="b")
+        assert (removed["cause"], removed["is_inferred"], removed["connection_open"]) == (
+            "session_expired",
+            False,
+            False,
+        )
+        assert removed["connection_closed_ms"] >= removed["last_heard_ms"]
+        assert SESSION_MS - 500 <= removed["time_ms"] - removed["last_heard_ms"] <= SESSION_MS + 3_000
+        assert "node" in sources(removed)
+        why = watched.why(group_id)
+        assert "because b (127.0.0.1, kafka-python" in why and "The connection of b closed at" in why, why
+
+        watched.stable_with(group_id, 2)
+        frozen.send(signal.SIGSTOP)
+        removed = watched.wait_for(group_id, "member.removed", client_id="c")
+        assert (removed["cause"], removed["connection_open"]) == ("session_expired", True)
+        assert removed["connection_closed_ms"] is None
+        watched.stable_with(group_id, 1)
+        why = watched.why(group_id)
+        assert "because c (127.0.0.1, kafka-python" in why and "was silent for 6 s" in why, why
+
+        frozen.send(signal.SIGCONT)
+        back = watched.wait_for(group_id, "member.joined", count=2, client_id="c")
+        assert back["member"]["client_software_name"] == "kafka-python"
+        began = [event for event in watched.events(group_id) if event["kind"] == "rebalance.started"][-1]
+        assert (began["cause"], _client(began)) == ("new_member", "c")
+
+
+def test_a_member_that_leaves_gives_its_reason(watched: Watched):
+    group_id = "watched-leaving"
+    with watched.member(group_id, "stays"):
+        watched.stable_with(group_id, 1)
+        with watched.member(group_id, "goes", "close") as goes:
+            assert goes.process.wait(SECONDS) == 0
+        removed = watched.wait_for(group_id, "member.removed", client_id="goes")
+        assert (removed["cause"], removed["is_inferred"]) == ("member_left", False)
+        stable = watched.wait_for(group_id, "generation.stable", count=2, members=1)
+        assert stable["rebalance_ms"] is not None
+
+
+def test_members_of_the_consumer_protocol_are_watched_too(watched: Watched):
+    group_id = "watched-modern"
+    settings = {
+        "bootstrap.servers": watched.nodes.bootstrap,
+        "group.id": group_id,
+        "group.protocol": "consumer",
+        "log_level": 3,
+    }
+    stays = Consumer({**settings, "client.id": "stays"})
+    leaves = Consumer({**settings, "client.id": "leaves"})
+    for consumer in (stays, leaves):
+        consumer.subscribe([TOPIC])
+
+    def both_own() -> bool:
+        for consumer in (stays, leaves):
+            consumer.poll(0.1)
+        return [len(consumer.assignment()) for consumer in (stays, leaves)] == [2, 2]
+
+    wait_for(both_own, SECONDS, "both members to own partitions", every_ms=10)
+    leaves.close()
+    removed = watched.wait_for(group_id, "member.removed", client_id="leaves")
+    assert (removed["cause"], removed["is_inferred"]) == ("member_left", False)
+    assert removed["member"]["client_software_name"] == "confluent-kafka-python"
+    stays.close()
+
+
+def test_nodes_may_go_in_any_order_and_the_history_goes_on(watched: Watched):
+    """The one that tells of the group is killed, and started again: nothing is told twice or left out."""
+    group_id = "watched-moving"
+    with watched.member(group_id, "a"):
+        watched.stable_with(group_id, 1)
+        for node in watched.nodes.nodes:
+            before = len(watched.events(group_id))
+            node.kill()
+            with watched.member(group_id, f"with-{node.node_id}-away"):
+                watched.wait_for(group_id, "member.joined", client_id=f"with-{node.node_id}-away")
+            assert len(watched.events(group_id)) > before
+            node.start()
+            watched.nodes.wait_until_served()
+    joined = [_client(event) for event in watched.events(group_id) if event["kind"] == "member.joined"]
+    away: Sequence[str] = [name for name in joined if name.endswith("-away")]
+    assert sorted(set(away)) == ["with-1-away", "with-2-away"]
+    assert "group.removed" not in [event["kind"] for event in watched.events(group_id)], "a load tells nothing of it"

@@ -1,0 +1,191 @@
+"""What nodes saw pass of a group, put together with its records: why each member is gone."""
+
+from typing import Any, Final
+
+import pytest
+
+from _wire.errors import ErrorCode
+from coordinator.audit.schema.sighted import (
+    AnySighting,
+    Asked,
+    Beat,
+    ClientSighted,
+    Closed,
+    Departure,
+    Heard,
+    Joined,
+    Left,
+    Silent,
+)
+from coordinator.observe.group_stream import GroupStream, LoggedStatement
+from coordinator.observe.kept_group import decode_group, encode_group
+from coordinator.observe.logs.statements import Sighted
+from coordinator.observe.places import Place, Source
+from coordinator.observe.records.stored import ClassicGroup, ClassicMember
+
+GROUP: Final = "g"
+NODE: Final = 1
+SESSION_MS, REBALANCE_MS = 6_000, 10_000
+BEGIN_MS: Final = 1_700_000_000_000
+ADMIN: Final = ClientSighted("admin", "10.0.0.9", "kafka-admin 1")
+
+
+def client(name: str) -> ClientSighted:
+    return ClientSighted(name, "10.0.0.1", "lib 1.2")
+
+
+def joins(member_id: str, at_ms: int, generation_id: int, answered_ms: int) -> list[AnySighting]:
+    """A JoinGroup of a member with its id, and its answer; `a` is the leader."""
+    return [
+        Asked(GROUP, at_ms, NODE, "JoinGroup", member_id, -1, False, client(member_id)),
+        Joined(
+            GROUP,
+            answered_ms,
+            NODE,
+            member_id,
+            at_ms,
+            0,
+            generation_id,
+            "a",
+            client(member_id),
+            None,
+            SESSION_MS,
+            REBALANCE_MS,
+            "",
+            member_id,
+        ),
+    ]
+
+
+def sync(member_id: str, at_ms: int, generation_id: int, has_assignments: bool) -> AnySighting:
+    return Asked(GROUP, at_ms, NODE, "SyncGroup", member_id, generation_id, has_assignments, client(member_id))
+
+
+def record(generation_id: int, at_ms: int, *member_ids: str) -> ClassicGroup:
+    members = [
+        ClassicMember(
+            member_id=member_id,
+            client_id=member_id,
+            client_host="/10.0.0.1",
+            group_instance_id=None,
+            topics=["t"],
+            digest=b"",
+            partitions={"t": [number]},
+            unnamed_partitions=0,
+            session_timeout_ms=SESSION_MS,
+            rebalance_timeout_ms=REBALANCE_MS,
+        )
+        for number, member_id in enumerate(member_ids)
+    ]
+    return ClassicGroup(
+        group_id=GROUP,
+        generation_id=generation_id,
+        leader=member_ids[0] if member_ids else None,
+        protocol_type="consumer",
+        protocol_name="range",
+        state_since_ms=at_ms,
+        members=members,
+    )
+
+
+def told(items: list[AnySighting | tuple[int, ClassicGroup]], kill_after: int = 1 << 30) -> list[Any]:
+    """The events of sightings and of records with their times; the one that tells is killed after so many items."""
+    stream = GroupStream(GROUP, str, has_records=True)
+    events: list[Any] = []
+    for offset, item in enumerate(items):
+        if isinstance(item, tuple):
+            at_ms, stored = item
+            stream.put_record(Place(Source.RECORD, "__consumer_offsets-0", at_ms, offset), stored, 0.0)
+        else:
+            at_ms = item.asked_ms if isinstance(item, Left | Beat) else item.at_ms
+            statement = Sighted(place=Place(Source.NODE, "node 1", at_ms), group_id=GROUP, sighting=item)
+            stream.put_line(LoggedStatement(statement, "seen", (offset, 0), at_ms), 0.0)
+        if offset == kill_after:
+            events += stream.emit(lambda waiting: True, 0.0)
+            kept = decode_group(encode_group(stream.kept))
+            stream = GroupStream(GROUP, str, has_records=True)
+            stream.go_on(kept, 0.0)
+    return events + stream.emit(lambda waiting: True, 0.0)
+
+
+def two_members() -> list[AnySighting | tuple[int, ClassicGroup]]:
+    at = BEGIN_MS
+    return [
+        *joins("a", at, 1, at + 20),
+        *joins("b", at + 5, 1, at + 20),
+        sync("b", at + 30, 1, False),
+        sync("a", at + 40, 1, True),
+        (at + 45, record(1, at + 40, "a", "b")),
+    ]
+
+
+def next_generation(at_ms: int) -> list[AnySighting | tuple[int, ClassicGroup]]:
+    """The other one has joined again."""
+    return [
+        *joins("a", at_ms, 2, at_ms + 10),
+        sync("a", at_ms + 20, 2, True),
+        (at_ms + 25, record(2, at_ms + 20, "a")),
+    ]
+
+
+LATER: Final = BEGIN_MS + 60_000
+REBALANCES: Final = Beat(
+    GROUP, LATER + 1, NODE, "a", LATER, "Heartbeat", 1, ErrorCode.REBALANCE_IN_PROGRESS, 1, client("a")
+)
+SILENT: Final = Silent(GROUP, LATER - 1_000, NODE, "b", LATER - SESSION_MS)
+GONE: Final[dict[str, tuple[list[AnySighting], str]]] = {
+    "left": (
+        [Left(GROUP, LATER, NODE, LATER - 1, 0, (Departure("b", None, "bye", 0),), client("b"), True)],
+        "member_left",
+    ),
+    "removed by another": (
+        [Left(GROUP, LATER, NODE, LATER - 1, 0, (Departure("b", None, "", 0),), ADMIN, False)],
+        "member_left",
+    ),
+    "suspended": ([SILENT, REBALANCES], "session_expired"),
+    "killed": (
+        [Closed(GROUP, LATER - SESSION_MS + 10, NODE, "b", LATER - SESSION_MS, True), SILENT, REBALANCES],
+        "session_expired",
+    ),
+    "slow to join": ([Heard(GROUP, LATER, NODE, "b", client("b"))], "rebalance_timeout"),
+}
+
+
+@pytest.mark.parametrize("case", GONE)
+def test_why_a_member_is_gone(case: str) -> None:
+    seen, cause = GONE[case]
+    items = [*two_members(), *seen, *next_generation(LATER + 100)]
+    events = [observed.event for observed in told(items)]
+    (removed,) = [event for event in events if type(event).__name__ == "MemberRemoved"]
+    assert (removed.member.member_id, str(removed.cause)) == ("b", cause)
+    assert removed.member.client_software_name == "lib"
+    if case == "left":
+        assert removed.reason == "bye"
+    by = removed.requested_by
+    assert (None if by is None else (by.client_id, by.client_host)) == (
+        ("admin", "10.0.0.9") if case == "removed by another" else None
+    )
+    if case == "killed":
+        assert (removed.connection_open, removed.connection_closed_ms) == (False, LATER - SESSION_MS + 10)
+    if case == "suspended":
+        assert (removed.connection_open, removed.last_heard_ms) == (True, LATER - SESSION_MS)
+    began = [event for event in events if type(event).__name__ == "RebalanceStarted"][-1]
+    assert str(began.cause) == cause if case != "slow to join" else began.member.member_id == "a"
+
+
+@pytest.mark.parametrize("case", GONE)
+def test_the_same_is_told_wherever_it_is_killed(case: str) -> None:
+    items = [*two_members(), *GONE[case][0], *next_generation(LATER + 100)]
+    whole = told(items)
+    for kill_after in range(len(items)):
+        assert told(items, kill_after) == whole, kill_after
+
+
+def test_what_passed_and_what_is_recorded_is_told_once_and_is_not_inferred() -> None:
+    found = told([*two_members(), *GONE["suspended"][0], *next_generation(LATER + 100)])
+    assert [observed.event.seq for observed in found] == list(range(1, len(found) + 1))
+    kinds = [type(observed.event).__name__ for observed in found]
+    assert kinds.count("GenerationStable") == 2 and kinds.count("MemberRemoved") == 1
+    assert not any(observed.is_inferred for observed in found)
+    stable = [observed.event for observed in found if type(observed.event).__name__ == "GenerationStable"]
+    assert [event.rebalance_ms for event in stable] == [40, 120]
