@@ -1,4 +1,4 @@
-"""A member of a share group (KIP-932), which knows which records it has accepted or rejected, as it was acknowledged."""
+"""A member of a share group (KIP-932), which knows what it has accepted or rejected as far as that was acknowledged."""
 
 from collections.abc import Iterable
 from typing import Any, Final
