@@ -33,7 +33,7 @@ from coordinator.share_state.share_states import ASKED_AT_ONCE, Question, ShareS
 
 BATCHES_AT_ONCE: Final = 1_000
 """Batches of a request that are read before other work has its turn."""
-HELD_BYTES_MAX: Final = 256 << 20
+HELD_BYTES_MAX: Final = 128 << 20
 """Once the states take so much memory, these requests add nothing to them. What share groups of this node store is not
 asked by requests, and goes on: that has bounds of its own."""
 NO_MEMORY: Final = "The states of share groups take all the memory that requests may use for them."
