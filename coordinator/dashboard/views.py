@@ -13,6 +13,7 @@ from coordinator.client.groups import DEAD
 from coordinator.dashboard import lag_views
 from coordinator.dashboard.board import HOUR_MS, MS_PER_MINUTE, Board, GroupRow
 from coordinator.dashboard.names import MemberNames
+from coordinator.dashboard.record_views import records_of
 from coordinator.dashboard.story_links import linked_story
 from coordinator.explain.claims.notes import GroupGone
 from coordinator.explain.findings import Finding
@@ -134,6 +135,7 @@ def group(board: Board, history: GroupHistory) -> Json:
         "topics": topics_of(board, history),
         "members_now": [_member_now(history, member_id, names) for member_id in sorted(history.members)],
         "generations": [summary(generation, names) for generation in generations],
+        "records": records_of(history, names),
         "findings_list": [finding_json(finding, history) for finding in board.findings_of(history.group_id)],
         **member_lanes(generations, names),
         "resets": [msgspec.to_builtins(reset) for reset in history.resets],

@@ -96,6 +96,11 @@ class ShareCoordinator(CoordinatorRuntime[ShareStateMachine]):
         self._wheel.start(ColdKey(), deadline_after(now_ms, self._cold_ms))
         self._wheel.start(PruneKey(), deadline_after(now_ms, self._prune_ms))
 
+    @property
+    def held_bytes(self) -> int:
+        """The memory that all states take, about."""
+        return sum([shard.machine.held_bytes for shard in self.shards])
+
     # ------------------------------------------------------------------------------------------------------ operations
 
     def ask(self, operation: Operation, of: SharePartition, request: Any, reply: Callable[[Outcome], None]) -> None:

@@ -53,6 +53,11 @@ class ShareStates:
         self._delays = delays
         self._now_ms = now_ms
 
+    @property
+    def held_bytes(self) -> int:
+        """The memory that all states take, about."""
+        return self._coordinator.held_bytes
+
     def initialize(self, group_id: str, partitions: Sequence[InitialState]) -> Steps[list[ErrorCode]]:
         """Begin the states of partitions, in place of older ones; an error for each of them, in their order."""
         questions = []

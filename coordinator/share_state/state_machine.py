@@ -1,6 +1,7 @@
 """The states of the share partitions of one partition of `__share_group_state`."""
 
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from typing import Final
 
 from coordinator.core.decision import NOTHING, Decision, OperationContext
 from coordinator.core.share_state.events import States
@@ -12,6 +13,15 @@ from coordinator.runtime.interfaces import Store
 from coordinator.runtime.slices import Steps
 from coordinator.share_state.stream import ShareStateReplay, SnapshotOffsets
 
+STATE_BYTES: Final = 600
+"""What a state takes beside its names and batches, about."""
+SUMMED_AT_ONCE: Final = 1_000
+
+
+def held_bytes_of(state: ShareState | None) -> int:
+    """The memory that a state takes, about: its group id is in it, and in its key."""
+    return 0 if state is None else STATE_BYTES + 2 * len(state.of.group_id) + len(state.batches)
+
 
 class ShareStateMachine:
     """States by the key of their share partition."""
@@ -19,6 +29,8 @@ class ShareStateMachine:
     def __init__(self, snapshots: SnapshotOffsets, updates_per_snapshot: Callable[[], int]) -> None:
         """A load tells `snapshots` where the snapshots lie. `updates_per_snapshot` is the setting of that name."""
         self.states: States = {}
+        self.held_bytes = 0
+        """The memory that the states take, about."""
         self.writes = 0
         """Records that were decided since the start of the node, but for those of deletions."""
         self._snapshots = snapshots
@@ -42,8 +54,10 @@ class ShareStateMachine:
         return records_of(decision.events)
 
     def apply(self, key: str, decision: Decision, now_ms: int) -> None:
+        before = self.states.get(key)
         for event in decision.events:
             event.apply(self.states)
+        self.held_bytes += held_bytes_of(self.states.get(key)) - held_bytes_of(before)
         self.writes += len(decision.events)
 
     def apply_in_steps(self, key: str, decision: Decision, now_ms: int) -> Generator[int, None, None]:
@@ -73,11 +87,15 @@ class ShareStateMachine:
         return self._loading.states
 
     def activate(self, now_ms: int) -> Steps[None]:
-        yield
-        self.states, self._loading = self._loading.states, self._nothing()
+        held_bytes = 0
+        for number, state in enumerate(self._loading.states.values()):
+            if number % SUMMED_AT_ONCE == 0:
+                yield
+            held_bytes += held_bytes_of(state)
+        self.states, self._loading, self.held_bytes = self._loading.states, self._nothing(), held_bytes
 
     def discard(self, key: str) -> Iterable[int]:
-        self.states.pop(key, None)
+        self.held_bytes -= held_bytes_of(self.states.pop(key, None))
         return ()
 
     def start_rebuild(self, keys: Sequence[str]) -> None:
@@ -93,12 +111,13 @@ class ShareStateMachine:
     def serve(self, key: str, now_ms: int) -> None:
         state = self._rebuilding.states.get(key)
         if state is not None:
+            self.held_bytes += held_bytes_of(state) - held_bytes_of(self.states.get(key))
             self.states[key] = state
 
     def end_rebuild(self) -> None:
         self._rebuilding = self._nothing()
 
     def unload(self) -> Iterable[int]:
-        self.states, self._loading, self._rebuilding = {}, self._nothing(), self._nothing()
+        self.states, self._loading, self._rebuilding, self.held_bytes = {}, self._nothing(), self._nothing(), 0
         self._snapshots.clear()
         return ()

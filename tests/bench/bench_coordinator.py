@@ -37,9 +37,6 @@ from tests.bench.coordinator import secured  # noqa: E402
 from tests.bench.coordinator.groupload import LoadFailed, LoadGenerator  # noqa: E402
 from tests.bench.coordinator.loads import (  # noqa: E402
     LOADS,
-    STORM_GROWTH_MAX,
-    STORM_LARGE,
-    STORM_SMALL,
     Load,
 )
 from tests.bench.coordinator.scale import CHECKS, Bench, Check, LeftOut  # noqa: E402
@@ -174,8 +171,7 @@ def verdicts(load: Load, figures: Figures) -> list[tuple[str, bool]]:
     if mine is None:
         return [("a run", False)]
     limits = [(each, figures[load.key].get(each), at_most) for each, at_most in load.at_most.items()]
-    if load.key == STORM_LARGE:
-        limits.append(("that of 100", figures.get(STORM_SMALL, {}).get(OURS), STORM_GROWTH_MAX))
+    limits += [(f"of {key}", figures.get(key, {}).get(OURS), at_most) for key, at_most in load.at_most_of.items()]
     return [
         (f"<= {at_most:.2g} {name}", mine / other <= at_most) for name, other, at_most in limits if other is not None
     ]

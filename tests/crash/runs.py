@@ -9,6 +9,7 @@ from typing import Final
 from coordinator.client.wire import ClientError
 from tests.crash.audit import AuditReader
 from tests.crash.consumer_members import ConsumerGroupMember
+from tests.crash.share_consumers import ShareConsumer
 from tests.crash.stock_consumers import StockConsumers
 from tests.crash.workers import (
     CommittingClient,
@@ -33,6 +34,10 @@ SETTINGS: Final = QUICK_GROUPS | {
     "group.consumer.assignment.interval.ms": "0",
     "group.consumer.heartbeat.interval.ms": "500",
     "group.consumer.min.heartbeat.interval.ms": "500",
+    "group.share.assignment.interval.ms": "0",
+    "share.coordinator.state.topic.num.partitions": "2",
+    "share.coordinator.snapshot.update.records.per.snapshot": "20",
+    "share.coordinator.state.topic.prune.interval.ms": "500",
 }
 """Small segments, which are cleaned all the time."""
 WORK_SECONDS_MAX: Final = 1.2
@@ -59,6 +64,7 @@ class CrashRuns:
             *(CommittingClient(f"committing-{number}", seed + number) for number in range(3)),
             *(StaticMember(f"static-{number}", seed + number) for number in range(2)),
             *(ConsumerGroupMember("consumer-group", number, seed) for number in range(3)),
+            *(ShareConsumer(f"share-group-{number}", seed + number) for number in range(2)),
             ShortLivedTopics(seed),
             PartitionMover("mover", seed),
         ]

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.crash.runs import CrashRuns
+from tests.crash.share_consumers import ShareConsumer
 from tests.crash.workers import CommittingClient, IdempotentProducer, ShortLivedTopics
 from tests.servers import RunningServer
 from tests.wire_client import WireClient
@@ -57,4 +58,34 @@ def test_a_topic_that_is_gone_without_having_been_deleted_is_found(tmp_path):
         worker._delete(client, name)
         worker._exists[name] = {True}
         with pytest.raises(AssertionError, match="does not exist, contrary to what was acknowledged"):
+            worker.check(client)
+
+
+def accepted_records(worker: ShareConsumer, client: WireClient) -> None:
+    """Let it work until it has accepted or rejected something, and not a step further."""
+    while not worker.acknowledged["records accepted or rejected"]:
+        worker.work(client)
+
+
+def test_an_accepted_record_that_would_come_again_is_found(tmp_path):
+    worker = ShareConsumer("share-group", 1)
+    with RunningServer(tmp_path) as server:
+        with WireClient(server.bootstrap) as client:
+            accepted_records(worker, client)
+            worker.check(client)
+        server.kill()
+        newest = max(server.data.glob("__share_group_state-*/*.log"), key=lambda path: path.stat().st_mtime_ns)
+        cut(newest)
+        server.start()
+        with WireClient(server.bootstrap) as client, pytest.raises(AssertionError, match="would be delivered again"):
+            worker.check(client)
+
+
+def test_a_record_that_is_given_up_without_an_acknowledgement_is_found(tmp_path):
+    worker = ShareConsumer("share-group", 1)
+    with RunningServer(tmp_path) as server, WireClient(server.bootstrap) as client:
+        accepted_records(worker, client)
+        for done in worker._done:
+            done.clear()
+        with pytest.raises(AssertionError, match="nobody would get them"):
             worker.check(client)

@@ -155,6 +155,8 @@ class RunningKafka:
             "offsets.topic.replication.factor": "1",
             "transaction.state.log.replication.factor": "1",
             "transaction.state.log.min.isr": "1",
+            "share.coordinator.state.topic.replication.factor": "1",
+            "share.coordinator.state.topic.min.isr": "1",
         }
         return "".join(f"{name}={value}\n" for name, value in (node | self._settings).items())
 

@@ -70,7 +70,7 @@ class Intervals:
                 interval_ms=INTERVAL_MS,
                 lock_duration_ms=30_000,
                 delivery_count_limit=5,
-                counts=ShareRecordCounts(),
+                counts=ShareRecordCounts() if partition is None else partition.counts,
                 partitions=[] if partition is None else [partition],
                 unnamed_partitions=0,
                 members=[

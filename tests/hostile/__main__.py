@@ -14,12 +14,24 @@ from pathlib import Path
 from typing import Final
 
 from tests.differential.kafka import KafkaMissing
-from tests.hostile import acls, answers, consumer_groups, logins, nodes, peers, requests, tls, transactions
+from tests.hostile import (
+    acls,
+    answers,
+    consumer_groups,
+    logins,
+    nodes,
+    peers,
+    requests,
+    share_groups,
+    tls,
+    transactions,
+)
 from tests.hostile.target import MIB
 
 ATTACKS: Final = (
     *requests.ATTACKS,
     *consumer_groups.ATTACKS,
+    *share_groups.ATTACKS,
     *transactions.ATTACKS,
     *peers.ATTACKS,
     *tls.ATTACKS,

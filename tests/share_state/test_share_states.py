@@ -11,6 +11,7 @@ from coordinator.core.share_states import PartitionState, StateBatch, Summary
 from coordinator.internal_topics import SHARE_STATE_TOPIC
 from coordinator.runtime.shard import ShardState
 from coordinator.runtime.slices import at_once
+from coordinator.share_state.state_machine import held_bytes_of
 from tests.share_state.world import PARTITIONS, TOPIC, World
 
 FIVE_MINUTES_MS = 300_000
@@ -245,6 +246,10 @@ class Histories(RuleBasedStateMachine):
         assert {key: told(state) for key, state in self.world.all.items()} == {
             key: told(state) for key, state in before.items()
         }
+
+    @invariant()
+    def the_memory_of_the_states_is_known(self) -> None:
+        assert self.world.coordinator.held_bytes == sum(map(held_bytes_of, self.world.all.values()))
 
     @invariant()
     def the_log_begins_at_what_is_needed(self) -> None:

@@ -25,10 +25,8 @@ from coordinator.runtime.slices import Steps, awaited
 
 OPENED_AT_ONCE: Final = 100
 """Share partitions that are found in one step."""
-READ_FIRST_BYTES: Final = 1 << 17
-"""What is read of a share partition at first. Only if that has too few records, more is: clients ask for 50 MB."""
 MORE_AT_A_TIME: Final = 8
-"""How many times as much is read then."""
+"""How many times as much is read if a first read had too few records."""
 RECORD_LIMIT: Final = 1
 """`share_acquire_mode`: as many records as asked for, rather than whole batches."""
 
@@ -169,7 +167,8 @@ class ShareFetchService:
         """Acquire records of one share partition; return how many. `most` are bytes and records."""
         fetch_offset, is_committed = share_partition.window.next_fetch_offset(), share_partition.settings.is_committed
         left_records = most[1]
-        data, read = yield from self._read_enough(share_partition, fetch_offset, most, held_bytes)
+        target = max(share_partition.window.end_offset, fetch_offset - 1) + left_records
+        data, read = yield from self._read_enough(share_partition, fetch_offset, target, most[0], held_bytes)
         if data.error_code == ErrorCode.OFFSET_OUT_OF_RANGE:
             share_partition.out_of_range()
         elif data.error_code != ErrorCode.NONE:
@@ -179,6 +178,7 @@ class ShareFetchService:
             acquired, count = share_partition.acquire(
                 terms.member_id, limits, fetch_offset, read, read.aborted(_aborted_of(data)) if is_committed else ()
             )
+            share_partition.was_read(fetch_offset, read, target)
             if acquired:
                 answer.records = read.around(acquired[0][0], acquired[-1][1])
                 answer.acquired_records = [
@@ -187,31 +187,28 @@ class ShareFetchService:
                 ]
             return count
         else:
-            share_partition.recount()
+            share_partition.reading.forget()
         return 0
 
     def _read_enough(
-        self, share_partition: SharePartition, fetch_offset: int, most: tuple[int, int], held_bytes: int
+        self, share_partition: SharePartition, fetch_offset: int, target: int, most_bytes: int, held_bytes: int
     ) -> Steps[tuple[ReadData, FetchedBatches]]:
-        """Read up to so many bytes, but no more than has so many records after those that are in flight."""
-        most_bytes, most_records = most
-        isolation_level = READ_COMMITTED if share_partition.settings.is_committed else 0
-        target = max(share_partition.window.end_offset, fetch_offset - 1) + most_records
-        size_bytes, before_bytes = min(most_bytes, READ_FIRST_BYTES), -1
+        """Read up to so many bytes, but no more than has the records up to `target`."""
+        log, is_committed = share_partition.log, share_partition.settings.is_committed
+        size_bytes = min(most_bytes, share_partition.reading.first_bytes(target - fetch_offset + 1))
         while True:
             yield held_bytes + size_bytes
             requested = FetchPartition(
                 partition=share_partition.key.partition, fetch_offset=fetch_offset, partition_max_bytes=size_bytes
             )
             data = yield from self._fetch_service.read_log(
-                share_partition.log, requested, size_bytes, held_bytes == 0, isolation_level
+                log, requested, size_bytes, held_bytes == 0, READ_COMMITTED if is_committed else 0
             )
-            records = data.records or b""
-            read = FetchedBatches(records)
-            is_all = size_bytes == most_bytes or len(records) == before_bytes
-            if data.error_code or not records or is_all or read.last_offset >= target:
+            read = FetchedBatches(data.records or b"")
+            end_offset = data.last_stable_offset if is_committed else data.high_watermark
+            if data.error_code or size_bytes == most_bytes or read.last_offset >= min(target, end_offset - 1):
                 return data, read
-            size_bytes, before_bytes = min(size_bytes * MORE_AT_A_TIME, most_bytes), len(records)
+            size_bytes = min(size_bytes * MORE_AT_A_TIME, most_bytes)
 
 
 def _aborted_of(data: ReadData) -> list[tuple[int, int]]:

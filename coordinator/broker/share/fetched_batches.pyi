@@ -10,6 +10,12 @@ class FetchedBatches:
     def last_offset(self) -> int:
         """That of the last batch; -1 if there is none."""
 
+    def bytes_before(self, offset: int) -> int:
+        """The bytes of the batches that end before an offset."""
+
+    def bytes_through(self, offset: int) -> int:
+        """The bytes of the batches that begin at an offset or before it."""
+
     def around(self, first: int, last: int) -> bytes | memoryview:
         """The batches that have the offsets from `first` to `last`."""
 

@@ -18,6 +18,7 @@ from coordinator.broker.share.acquisition import AcquisitionLimits, acquire
 from coordinator.broker.share.fetched_batches import FetchedBatches
 from coordinator.broker.share.in_flight import InFlightWindow
 from coordinator.broker.share.pieces import ACQUIRED, AVAILABLE
+from coordinator.broker.share.reading import LogReading
 from coordinator.broker.share.record_counts import DISCONNECTED, RecordCounts
 from coordinator.broker.share.release import NOT_ACQUIRED, acknowledge, complete, expire, release
 from coordinator.broker.share.settings import EARLIEST, LATEST, RecordSettings, ShareRecordSettings
@@ -132,9 +133,7 @@ class SharePartition:
         self._tally: Tally | None = None
         self._start_seen: tuple[int, int] | None = None
         """The start offset at the last look, and since when it had been seen there (wall clock)."""
-        self._counted_offset = -1
-        self._skipped_bytes = 0
-        """The bytes of the log before `_counted_offset`, of all that were ever appended to it."""
+        self.reading: Final = LogReading(log)
 
     @property
     def settings(self) -> RecordSettings:
@@ -231,19 +230,16 @@ class SharePartition:
 
         With read_committed they end at the last stable offset; if that is not known yet, all of them count.
         """
-        log, offset = self.log, self.window.next_fetch_offset()
-        if offset != self._counted_offset:
-            try:
-                self._skipped_bytes = log.appended_bytes - log.bytes_from(offset)
-            except (OffsetOutOfRange, OSError, MalformedMessage):
-                return -1
-            self._counted_offset = offset
-        elif offset < log.log_start_offset:
+        log, reading, offset = self.log, self.reading, self.window.next_fetch_offset()
+        if reading.begins_before_log(offset):
             return -1
         served_bytes = log.served_bytes
         if settings.is_committed and isinstance(producers := log.open_transactions, ProducerStates):
             served_bytes = min(served_bytes, producers.stable_bytes(log.appended_bytes))
-        return max(served_bytes - self._skipped_bytes, 0)
+        try:
+            return reading.available_bytes(offset, served_bytes)
+        except (OffsetOutOfRange, OSError, MalformedMessage):
+            return -1
 
     def acquire(
         self,
@@ -265,14 +261,14 @@ class SharePartition:
             self.tally.of(member).deliver(acquired[0])
         return acquired
 
+    def was_read(self, fetch_offset: int, read: FetchedBatches, target: int) -> None:
+        """Batches were read from an offset on, for records up to `target`, and what could be acquired of them was."""
+        self.reading.was_read(fetch_offset, read, target, self.window.next_fetch_offset())
+
     def out_of_range(self) -> None:
         """The log begins after the fetch offset: what lies before cannot be read any more."""
         if self.phase is Phase.ACTIVE:
             self.window.move_start(self.log.log_start_offset)
-
-    def recount(self) -> None:
-        """Nothing could be read where there seemed to be something: compaction has removed it."""
-        self._counted_offset = -1
 
     # ----------------------------------------------------------------------------------------------------- acknowledge
 

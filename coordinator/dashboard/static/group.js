@@ -13,6 +13,7 @@ import { fact, lagElement, lagFacts, lagSection } from "./lag.js";
 import { now } from "./live.js";
 import { get, onLag, refresh } from "./main.js";
 import { slider } from "./past.js";
+import { recordsSection } from "./records.js";
 import { endOf, rangePicker, timeSpan } from "./range.js";
 import { laneTable, ownerTable } from "./spans.js";
 import { ago, dateTime, duration, shortTime } from "./times.js";
@@ -50,6 +51,7 @@ export async function groupPage(groupId, chosen, parameters) {
     group.state === "Dead" ? el("p", { class: "quiet" }, group.gone ? `Gone: ${group.gone}. ` : "", "Its last event was ", moment(group.last_ms, ago(group.last_ms, now())), ".") : null,
     el("h2", {}, "Lag"), lag,
     group.findings_list.length ? el("section", { id: "findings" }, el("h2", {}, "Findings"), findings(group.findings_list, groupId)) : null,
+    recordsSection(groupId, group.records),
     history ? history.content : el("p", { class: "quiet" }, group.has_events ? "The group has not rebalanced yet." : "The audit topic has no events of this group, so nothing is known of its rebalances."),
     group.has_events ? [el("h2", {}, "Members now"), membersNow(groupId, group.members_now), rejected(group), resets(group)] : null,
     actions,

@@ -4,6 +4,8 @@ A group decides what is to become of its states, the share coordinator changes t
 """
 
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
+from itertools import islice
 from typing import Any, Final
 
 from _wire.errors import NONE, ErrorCode
@@ -73,10 +75,14 @@ class ShareOffsetsHandlers:
         if not self._is_enabled(call):
             return describe_error(request, ErrorCode.UNSUPPORTED_VERSION, call.api_version)
         groups = []
+        whole: dict[str, describing.ResponseGroup] = {}
         for group in request.groups:
             if group.topics is None:
-                found = yield from self._ask(operations.FIND_INITIALIZED, group.group_id, None, call)
-                groups.append((yield from self._described_all(group.group_id, found)))
+                # One that is named many times is asked once: very many answers would also take long to be freed.
+                if group.group_id not in whole:
+                    found = yield from self._ask(operations.FIND_INITIALIZED, group.group_id, None, call)
+                    whole[group.group_id] = yield from self._described_all(group.group_id, found)
+                groups.append(whole[group.group_id])
             else:
                 groups.append((yield from self._described(group)))
             yield
@@ -111,14 +117,13 @@ class ShareOffsetsHandlers:
     ) -> Steps[list[describing.ResponseTopic]]:
         described = []
         for name, topic_id, partitions in topics:
-            indexes = list(partitions)
-            questions = [(topic_id, index, NOT_CHECKED) for index in indexes]
-            summaries = yield from self._states.summary(group_id, questions)
-            answered = []
-            for index, summary in zip(indexes, summaries, strict=True):
-                answered.append(self._partition(name, index, summary))
-                if len(answered) % AT_ONCE == 0:
-                    yield
+            answered: list[describing.ResponsePartition] = []
+            rest = iter(partitions)
+            while indexes := list(islice(rest, AT_ONCE)):
+                questions = [(topic_id, index, NOT_CHECKED) for index in indexes]
+                summaries = yield from self._states.summary(group_id, questions)
+                answered += map(partial(self._partition, name), indexes, summaries)
+                yield
             described.append(describing.ResponseTopic(topic_name=name, topic_id=topic_id, partitions=answered))
         return described
 

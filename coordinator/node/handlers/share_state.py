@@ -5,6 +5,7 @@ Kafka's brokers ask each other these; here a node asks itself, and tools may ask
 """
 
 from collections.abc import Callable, Iterable, Sequence
+from itertools import islice
 from typing import Any, Final
 
 import msgspec
@@ -28,10 +29,14 @@ from coordinator.core.share_states import UNKNOWN_COUNT, StateBatch
 from coordinator.front.dispatch import DispatchTable
 from coordinator.front.request_context import RequestContext
 from coordinator.runtime.slices import Steps
-from coordinator.share_state.share_states import Question, ShareStates, summary_of
+from coordinator.share_state.share_states import ASKED_AT_ONCE, Question, ShareStates, summary_of
 
 BATCHES_AT_ONCE: Final = 1_000
 """Batches of a request that are read before other work has its turn."""
+HELD_BYTES_MAX: Final = 128 << 20
+"""Once the states take so much memory, these requests add nothing to them. What share groups of this node store is not
+asked by requests, and goes on: that has bounds of its own."""
+NO_MEMORY: Final = "The states of share groups take all the memory that requests may use for them."
 
 Fields = dict[str, Any]
 
@@ -48,6 +53,8 @@ class StateApi(msgspec.Struct, frozen=True):
     """The fields of an answer without an error."""
     of_error: Fields = {}
     """Those of an answer with one, where they are not 0."""
+    adds: bool = False
+    """Whether states take more memory after it."""
 
     def partition_of(self, index: int, error: ErrorCode) -> Any:
         return self.answer(index, refused(error))
@@ -112,9 +119,9 @@ def _summary_fields(outcome: Outcome) -> Fields:
 
 
 STATE_APIS: Final = (
-    StateApi(operations.INITIALIZE, initialize_share_group_state, _initialize),
+    StateApi(operations.INITIALIZE, initialize_share_group_state, _initialize, adds=True),
     StateApi(operations.READ, read_share_group_state, _read, _state_fields),
-    StateApi(operations.WRITE, write_share_group_state, _write),
+    StateApi(operations.WRITE, write_share_group_state, _write, adds=True),
     StateApi(operations.DELETE, delete_share_group_state, _named),
     StateApi(
         operations.SUMMARIZE,
@@ -140,23 +147,30 @@ class ShareStateHandlers:
         def handle(request: Any, call: RequestContext) -> Steps[Any]:
             if not request.group_id or not all(topic.partitions for topic in request.topics):
                 return api.response()
-            questions = yield from self._questions(api, request)
-            outcomes = yield from self._states.ask_all(questions)
-            return (yield from _response(api, zip(questions, outcomes, strict=True)))
+            by_topic: dict[bytes, dict[int, Any]] = {}
+            asked = ((topic.topic_id, partition) for topic in request.topics for partition in topic.partitions)
+            # Few at a time: very many may be asked about, and each question takes more than what it was read from.
+            while some := list(islice(asked, ASKED_AT_ONCE)):
+                questions = yield from _questions(api, request.group_id, some)
+                outcomes = yield from self._outcomes(api, questions)
+                yield from _add_answers(api, by_topic, zip(questions, outcomes, strict=True))
+            return _response(api, by_topic)
 
         return handle
 
-    @staticmethod
-    def _questions(api: StateApi, request: Any) -> Steps[list[Question]]:
-        questions = []
-        for topic in request.topics:
-            for asked in topic.partitions:
-                of = SharePartition(request.group_id, topic.topic_id, asked.partition)
-                batches = yield from _batches(getattr(asked, "state_batches", ()))
-                questions.append(Question(api.operation, of, api.request(of, asked, batches)))
-                if len(questions) % BATCHES_AT_ONCE == 0:
-                    yield
-        return questions
+    def _outcomes(self, api: StateApi, questions: Sequence[Question]) -> Steps[Sequence[Outcome]]:
+        if api.adds and self._states.held_bytes >= HELD_BYTES_MAX:
+            return [refused(ErrorCode.INVALID_REQUEST, NO_MEMORY)] * len(questions)
+        return (yield from self._states.ask_all(questions))
+
+
+def _questions(api: StateApi, group_id: str, some: Iterable[tuple[bytes, Any]]) -> Steps[list[Question]]:
+    questions = []
+    for topic_id, asked in some:
+        of = SharePartition(group_id, topic_id, asked.partition)
+        batches = yield from _batches(getattr(asked, "state_batches", ()))
+        questions.append(Question(api.operation, of, api.request(of, asked, batches)))
+    return questions
 
 
 def _batches(asked: Sequence[Any]) -> Steps[list[StateBatch]]:
@@ -169,9 +183,10 @@ def _batches(asked: Sequence[Any]) -> Steps[list[StateBatch]]:
     return found
 
 
-def _response(api: StateApi, answered: Iterable[tuple[Question, Outcome]]) -> Steps[Any]:
-    """The answers by topic. Of a partition that is named twice the last one counts, as on Kafka."""
-    by_topic: dict[bytes, dict[int, Any]] = {}
+def _add_answers(
+    api: StateApi, by_topic: dict[bytes, dict[int, Any]], answered: Iterable[tuple[Question, Outcome]]
+) -> Steps[None]:
+    """Add answers to those by topic. Of a partition that is named twice the last one counts, as on Kafka."""
     batches = 0
     for question, outcome in answered:
         of = question.of
@@ -180,6 +195,9 @@ def _response(api: StateApi, answered: Iterable[tuple[Question, Outcome]]) -> St
         if batches >= BATCHES_AT_ONCE:
             batches = 0
             yield
+
+
+def _response(api: StateApi, by_topic: dict[bytes, dict[int, Any]]) -> Any:
     results = [
         api.module.Result(topic_id=topic_id, partitions=list(partitions.values()))
         for topic_id, partitions in by_topic.items()

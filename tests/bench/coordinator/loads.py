@@ -26,6 +26,8 @@ class Load(NamedTuple):
     seconds: int = 0
     """How long, in SECONDS; 0 where the load is counted."""
     asks_floors: bool = False
+    at_most_of: Mapping[str, float] = {}
+    """Another load → the ratio to ours under it."""
     only_ours: bool = False
     """Kafka's own settings refuse it: the record of so large a group is over max.message.bytes."""
     is_secured: bool = False
@@ -43,6 +45,7 @@ class Load(NamedTuple):
 
 
 HEARTBEATS: Final = "--groups 16 --members 4"
+SHARE_RECORDS: Final = "--members 8 --warmup 50 --rounds 500 --topic share-records"
 
 LOADS: Final = (
     Load(
@@ -92,6 +95,7 @@ LOADS: Final = (
         "rebalance --storm --members 5000 --conns 5000 --parallel 64 --rounds 3",
         CPU_OF_MEMBER,
         {},
+        at_most_of={"storm100": 1.3},
         only_ours=True,
     ),
     Load(
@@ -121,6 +125,29 @@ LOADS: Final = (
         "one member of 100 leaves a consumer group and another joins, per member",
         "consumerreplace --members 100 --conns 100 --partitions 1000 --topic consumer-1000 --interval 100ms",
         CPU_OF_MEMBER,
+        {KAFKA: 0.5, KFAKE: 1.0},
+    ),
+    Load(
+        "share-heartbeat",
+        "ShareGroupHeartbeat without change, 64 connections, one outstanding",
+        f"shareheartbeat --conns 64 --pipeline 1 {HEARTBEATS} --partitions 16 --topic share-16",
+        CPU_OF_OPERATION,
+        {KAFKA: 0.5, KFAKE: 1.0},
+        seconds=1,
+        at_most_of={"hb64": 1.3},
+    ),
+    Load(
+        "share-fetch",
+        "ShareFetch of 100 records that accepts the 100 before, 8 members",
+        f"sharerecords {SHARE_RECORDS}",
+        CPU_OF_OPERATION,
+        {KAFKA: 0.5, KFAKE: 1.0},
+    ),
+    Load(
+        "share-acknowledge",
+        "ShareFetch and ShareAcknowledge of 100 records, 8 members",
+        f"sharerecords --explicit {SHARE_RECORDS}",
+        CPU_OF_OPERATION,
         {KAFKA: 0.5, KFAKE: 1.0},
     ),
     Load(
@@ -165,6 +192,3 @@ LOADS: Final = (
         seconds=MIXED_TIMES_LONGER,
     ),
 )
-
-STORM_SMALL, STORM_LARGE, STORM_GROWTH_MAX = "storm100", "storm5000", 1.3
-"""What a member of a large storm may cost, as a multiple of one of a small storm."""

@@ -27,11 +27,16 @@ func openConsumer(o *options) (*target, error) {
 
 // setAssignmentInterval makes each change of a group have its own target; a server without group configs has no such interval.
 func (g *consumerGroup) setAssignmentInterval(value string) error {
-	version, err := g.t.versions.pick(keyIncrementalAlterConfigs)
+	return setGroupConfig(g.t, g.name, assignmentIntervalName, value)
+}
+
+// setGroupConfig sets a config of a group where the server has such.
+func setGroupConfig(t *target, group, name, value string) error {
+	version, err := t.versions.pick(keyIncrementalAlterConfigs)
 	if err != nil {
 		return nil
 	}
-	c, err := dial(g.t.coordinator)
+	c, err := dial(t.coordinator)
 	if err != nil {
 		return err
 	}
@@ -39,9 +44,9 @@ func (g *consumerGroup) setAssignmentInterval(value string) error {
 	r := kmsg.NewPtrIncrementalAlterConfigsRequest()
 	r.Version = version
 	resource := kmsg.NewIncrementalAlterConfigsRequestResource()
-	resource.ResourceType, resource.ResourceName = groupResource, g.name
+	resource.ResourceType, resource.ResourceName = groupResource, group
 	config := kmsg.NewIncrementalAlterConfigsRequestResourceConfig()
-	config.Name, config.Value = assignmentIntervalName, &value
+	config.Name, config.Value = name, &value
 	resource.Configs = append(resource.Configs, config)
 	r.Resources = append(r.Resources, resource)
 	_, err = c.send(r).wait(10 * time.Second)

@@ -23,13 +23,14 @@ from _wire.messages.sync_group import SyncGroupRequest, SyncGroupRequestAssignme
 from _wire.records import build_batch
 from tests.bench.coordinator.consumer_changes import ChangingGroup
 from tests.bench.instructions.counting import START_SECONDS, CountedServer, repeat
+from tests.bench.instructions.share_records import RecordsOfShareGroup
 from tests.bench.instructions.storms import LONG_SESSION_MS, StormedGroup
 from tests.waiting import wait_for
 from tests.wire_client import BEFORE_MEMBER_ID_REQUIRED, WireClient, fetch_request, join_request, produce_request
 
 PARTITIONS: Final = 10
 GROUP, REJOINED_GROUP, STORMED_GROUP, TOPIC = "group", "rejoined-group", "stormed-group", "topic"
-CONSUMER_GROUP, SHARE_GROUP = "consumers", "share-consumers"
+CONSUMER_GROUP, SHARE_GROUP, RECORDS_GROUP = "consumers", "share-consumers", "share-records-consumers"
 CONSUMER_MEMBER_ID: Final = "U3Vpk1sCTd-kRLk1BCpuGw"
 
 STORM_MEMBERS: Final = 100
@@ -161,7 +162,13 @@ def _consumer_requests(client: WireClient) -> Requests:
     found: Requests = {"ConsumerGroupHeartbeat": lambda: client.request(heartbeat, 1)}
     if ShareGroupHeartbeatRequest.API_KEY in apis:
         share_heartbeat = _steady_share_member(client)
-        found = {**found, "ShareGroupHeartbeat": lambda: client.request(share_heartbeat, 1)}
+        records = RecordsOfShareGroup(client, RECORDS_GROUP, CONSUMER_MEMBER_ID)
+        found = {
+            **found,
+            "ShareGroupHeartbeat": lambda: client.request(share_heartbeat, 1),
+            "ShareFetch of 100 records that accepts 100": records.fetch,
+            "ShareAcknowledge and ShareFetch of 100 records": records.acknowledge_and_fetch,
+        }
     return found
 
 

@@ -8,7 +8,8 @@ import pytest
 
 from _wire.errors import ErrorCode
 from coordinator.broker.share import waiting
-from coordinator.broker.share.fetch_service import READ_FIRST_BYTES, ShareFetchTerms, shared_out
+from coordinator.broker.share.fetch_service import ShareFetchTerms, shared_out
+from coordinator.broker.share.reading import READ_FIRST_BYTES, READ_FIRST_BYTES_MIN
 from coordinator.broker.share.settings import RecordSettings
 from coordinator.broker.share.share_partition import SharePartition
 from coordinator.runtime.slices import at_once
@@ -33,6 +34,19 @@ def produce(shares: VirtualShares, *values: bytes, partition: int = 0, topic: st
     for value in values:
         shares.produce(topic, batch(value), partition)
     shares.end_iteration()
+
+
+def noted_reads(shares: VirtualShares, monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """The bytes of each read of a log from now on."""
+    sizes: list[int] = []
+    original = shares.fetch_service.read_log
+
+    def noted(log, requested, *rest):
+        sizes.append(requested.partition_max_bytes)
+        return original(log, requested, *rest)
+
+    monkeypatch.setattr(shares.fetch_service, "read_log", noted)
+    return sizes
 
 
 def assert_nothing_waits(shares: VirtualShares) -> None:
@@ -301,20 +315,60 @@ def test_what_comes_while_a_fetch_looks_at_many_partitions_is_not_missed(shares,
 
 def test_no_more_is_read_than_the_records_that_are_asked_for(shares, monkeypatch):
     produce(shares, *[bytes(2000)] * 500)
-    sizes = []
-    original = shares.fetch_service.read_log
-
-    def noted(log, requested, *rest):
-        sizes.append(requested.partition_max_bytes)
-        return original(log, requested, *rest)
-
-    monkeypatch.setattr(shares.fetch_service, "read_log", noted)
+    sizes = noted_reads(shares, monkeypatch)
     assert shares.share_fetch("orders", max_records=10).acquired == [(0, 0, 9, 1)]
     assert sizes == [READ_FIRST_BYTES]
     del sizes[:]
     assert shares.share_fetch("orders", max_records=300, batch_size=300).acquired == [(0, 10, 309, 1)]
     assert sizes == [READ_FIRST_BYTES, 8 * READ_FIRST_BYTES]
     assert shares.share_fetch("orders").acquired == [(0, 310, 499, 1)]
+
+
+def test_a_read_is_as_large_as_the_records_before_were(shares, monkeypatch):
+    size = len(batch(bytes(2000)))
+    produce(shares, *[bytes(2000)] * 100)
+    sizes = noted_reads(shares, monkeypatch)
+    for first in (0, 10):
+        assert shares.share_fetch("orders", max_records=10).acquired == [(0, first, first + 9, 1)]
+    assert sizes == [READ_FIRST_BYTES, 20 * (size + 1)]
+    assert shares.share_fetch("orders", max_records=1).acquired == [(0, 20, 20, 1)]
+    assert sizes[2:] == [READ_FIRST_BYTES_MIN]
+
+
+def test_records_that_are_larger_than_those_before_are_read_at_all(shares, monkeypatch):
+    for partition in (0, 1):
+        produce(shares, *[b"a"] * 11, *[bytes(50_000)] * 2, partition=partition)
+        shares.share_fetch("orders", partition, max_records=10)
+        assert shares.share_fetch("orders", partition, max_records=1).acquired == [(partition, 10, 10, 1)]
+    sizes = noted_reads(shares, monkeypatch)
+    assert shares.share_fetch("orders", 0, 1, max_records=4).acquired == [(0, 11, 12, 1), (1, 11, 12, 1)]
+    # Of the second partition not even the first batch may be returned above the limit: it is read until one fits.
+    assert sizes == [READ_FIRST_BYTES_MIN, 8 * READ_FIRST_BYTES_MIN, 64 * READ_FIRST_BYTES_MIN] * 2
+
+
+def test_the_end_of_the_log_is_read_once(shares, monkeypatch):
+    produce(shares, *[b"a"] * 3)
+    sizes = noted_reads(shares, monkeypatch)
+    assert shares.share_fetch("orders", max_records=10).acquired == [(0, 0, 2, 1)]
+    assert sizes == [READ_FIRST_BYTES]
+
+
+def test_what_is_left_is_known_without_the_log(shares, monkeypatch):
+    produce(shares, *[b"a"] * 10)
+    shares.share_fetch("orders", max_records=3, max_wait_ms=WAIT_MS)
+    log = shares.share_partition("orders").log
+    asked = []
+    original = log.bytes_from
+    monkeypatch.setattr(log, "bytes_from", lambda offset: asked.append(offset) or original(offset))
+    settings = shares.share_partition("orders").settings
+    for first in (3, 6):
+        left_bytes = shares.share_partition("orders").available_bytes(settings)
+        assert left_bytes == original(first)
+        assert shares.share_fetch("orders", max_records=3, max_wait_ms=WAIT_MS).acquired == [(0, first, first + 2, 1)]
+    assert asked == []
+    shares.acknowledge("orders", (3, 3, RELEASE))
+    assert shares.share_partition("orders").available_bytes(settings) == original(3)
+    assert asked == [3]
 
 
 def test_new_records_are_read_beyond_those_that_others_hold(shares):

@@ -1,5 +1,6 @@
 """What Kafka 4.3.1 does otherwise on purpose of ours (docs/decisions/010), or by chance: a history ends there."""
 
+import re
 from collections.abc import Sequence
 from typing import Any, Final
 
@@ -9,12 +10,19 @@ UNKNOWN_SERVER_ERROR: Final = -1
 CHANGES: Final = "change_topic"
 MANY_LOCKS: Final = "locks that end together are stored one by one, with the start that holds by then"
 UNKNOWN_TOPIC: Final = "a topic id without a name fails the whole ShareFetch"
+OF_DELETED_TOPICS: Final = "how many partitions of a deleted topic each member had depends on the ids of topics"
+"""Each server makes its own: two playings on one server differ as well. The next heartbeat shares out what is left."""
+COUNT_OF_MEMBER: Final = re.compile(r"state\.group\.members\.\w+: (\[\d+, \[.*\], )\d+\] ≠ \1\d+\]")
+"""A member that has another number of partitions, and is the same in all else."""
 
 
 def defect_of(step: Step, kafka: Any, steps: Sequence[Step], found: Sequence[str]) -> str:
     """Why the two may differ after `step`, the last one of `steps`; empty: they must not."""
     if step.kind == "wait" and all(each.startswith(("state.offsets", "state.stored")) for each in found):
         return MANY_LOCKS
+    is_deleted = any(each.kind == CHANGES and not each.arguments["partitions"] for each in steps)
+    if is_deleted and all(COUNT_OF_MEMBER.fullmatch(each) for each in found):
+        return OF_DELETED_TOPICS
     if step.kind == "fetch" and kafka["error"] == UNKNOWN_SERVER_ERROR:
         partitions = {each.arguments["topic"]: each.arguments["partitions"] for each in steps if each.kind == CHANGES}
         member = step.arguments["member"]

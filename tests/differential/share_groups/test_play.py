@@ -7,7 +7,7 @@ import pytest
 
 from tests.differential.share_groups.__main__ import SETTINGS, is_possible
 from tests.differential.share_groups.generate import Generator
-from tests.differential.share_groups.known import UNKNOWN_TOPIC, defect_of
+from tests.differential.share_groups.known import OF_DELETED_TOPICS, UNKNOWN_TOPIC, defect_of
 from tests.differential.share_groups.play import Retelling, SharePlayer
 from tests.differential.share_groups.side import ShareSide
 from tests.differential.share_groups.steps import Step, steps_from_text
@@ -57,6 +57,17 @@ def test_a_fetch_of_a_deleted_topic_may_differ_and_another_one_may_not() -> None
     assert defect_of(fetch, {"error": -1}, [made, fetch], ["answer"]) == ""
     assert defect_of(fetch, {"error": -1}, [made, deleted, fetch], ["answer"]) == UNKNOWN_TOPIC
     assert defect_of(fetch, {"error": 0}, [made, deleted, fetch], ["answer"]) == ""
+
+
+def test_the_partitions_of_members_may_be_others_in_number_once_a_topic_is_deleted() -> None:
+    beat = Step("heartbeat", {"member": "m1", "epoch": 0, "names": ["t", "v"]})
+    made, deleted = (Step("change_topic", {"topic": "v", "partitions": count}) for count in (1, 0))
+    of_member = "state.group.members.m2: [8, ['t', 'v'], 1] ≠ [8, ['t', 'v'], 2]"
+    of_epoch = "state.group.members.m2: [8, ['t', 'v'], 1] ≠ [9, ['t', 'v'], 1]"
+    assert defect_of(deleted, {}, [made, beat, deleted], [of_member]) == OF_DELETED_TOPICS
+    assert defect_of(beat, {}, [made, beat], [of_member]) == ""
+    assert defect_of(deleted, {}, [made, beat, deleted], [of_epoch]) == ""
+    assert defect_of(deleted, {}, [made, beat, deleted], [of_member, "state.offsets.t:0: [0] ≠ [1]"]) == ""
 
 
 def test_a_history_without_some_steps_may_be_impossible() -> None:
