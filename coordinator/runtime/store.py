@@ -28,7 +28,7 @@ class Stream(Protocol):
     @property
     def log(self) -> PartitionLog: ...
 
-    def build(self, records: Sequence[Any], at_ms: int) -> list[PrebuiltBatch]:
+    def build(self, records: Any, at_ms: int) -> list[PrebuiltBatch]:
         """The batches that these records make at the end of the log. `at_ms` is the time of their records.
 
         Raises:

@@ -6,7 +6,8 @@ from playwright.sync_api import expect
 from coordinator.audit.schema import EndedRecords, FirstRecord
 from coordinator.dashboard.board import Board
 from tests.dashboard.pages import browser, needs_chromium, served
-from tests.explain.test_share_findings import GROUP_ID, Intervals, partition
+from tests.explain.test_share_findings import Intervals, partition
+from tests.simulation.simulation import GROUP_ID
 
 pytestmark = needs_chromium
 

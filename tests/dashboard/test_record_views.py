@@ -7,7 +7,8 @@ from coordinator.dashboard.board import Board
 from coordinator.dashboard.names import MemberNames
 from coordinator.dashboard.record_views import ENDED_SHOWN, records_of
 from coordinator.dashboard.views import group as group_view
-from tests.explain.test_share_findings import GROUP_ID, INTERVAL_MS, Intervals, partition
+from tests.explain.test_share_findings import INTERVAL_MS, Intervals, partition
+from tests.simulation.simulation import GROUP_ID
 
 
 def told(group: Intervals):

@@ -127,7 +127,8 @@ STORE_MUTANTS: Final = (
         "records are appended before the audit",
         "StoreWrites._append",
         "if projected:\n    writing = self._projection",
-        "if stored:\n    self.write(self._state, stored, at_ms)\n    stored = ()\nif projected:\n    writing = self._projection",
+        "if stored:\n    self.write(self._state, stored, at_ms)\n    stored = ()\nif projected:\n"
+        "    writing = self._projection",
     ),
     Mutant(
         "the record batches of one drain are written one by one",

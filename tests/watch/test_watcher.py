@@ -145,7 +145,7 @@ class SceneRecords:
 
 class SceneLog:
     name = "server.log"
-    partition = None
+    partition: int | None = None
 
     def __init__(self, scene: Scene, position: LogPosition | None) -> None:
         self._scene, self._at = scene, 0 if position is None else position.offset

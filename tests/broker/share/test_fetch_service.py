@@ -357,9 +357,14 @@ def test_what_is_left_is_known_without_the_log(shares, monkeypatch):
     produce(shares, *[b"a"] * 10)
     shares.share_fetch("orders", max_records=3, max_wait_ms=WAIT_MS)
     log = shares.share_partition("orders").log
-    asked = []
+    asked: list[int] = []
     original = log.bytes_from
-    monkeypatch.setattr(log, "bytes_from", lambda offset: asked.append(offset) or original(offset))
+
+    def bytes_from(offset: int) -> int:
+        asked.append(offset)
+        return int(original(offset))
+
+    monkeypatch.setattr(log, "bytes_from", bytes_from)
     settings = shares.share_partition("orders").settings
     for first in (3, 6):
         left_bytes = shares.share_partition("orders").available_bytes(settings)

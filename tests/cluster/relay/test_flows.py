@@ -41,6 +41,8 @@ class Pair:
     """Both ways, and a broker that answers what reaches it when it is told to."""
 
     address = "client"
+    client_id = ""
+    software = ""
 
     def __init__(self, answers_later: bool) -> None:
         self.directory = FixedDirectory(answers_later=answers_later)

@@ -240,8 +240,10 @@ def test_while_it_is_not_known_who_owns_groups_none_are_listed(version):
 def test_endpoints_of_share_sessions_are_those_of_the_relay(version):
     """The records and all else stay as they are; without endpoints nothing is decoded."""
     for name in ("ShareFetch", "ShareAcknowledge"):
-        api = APIS.named(name)
-        endpoints = [share_fetch.NodeEndpoint(node_id=KNOWN, host="b", port=1, rack=rack) for rack in ("r", "", None)]
+        api: Any = APIS.named(name)
+        endpoints: list[Any] = [
+            share_fetch.NodeEndpoint(node_id=KNOWN, host="b", port=1, rack=rack) for rack in ("r", "", None)
+        ]
         if name == "ShareAcknowledge":
             endpoints = [
                 share_acknowledge.NodeEndpoint(node_id=each.node_id, host="b", port=1, rack=each.rack)

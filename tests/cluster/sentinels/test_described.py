@@ -63,7 +63,7 @@ def described(
         if isinstance(message, DescribeGroupsRequest):
             return DescribeGroupsResponse(groups=[answer])
         if isinstance(message, ShareGroupDescribeRequest):
-            return ShareGroupDescribeResponse(groups=[of_share])
+            return ShareGroupDescribeResponse(groups=() if of_share is None else [of_share])
         if isinstance(message, StreamsGroupDescribeRequest):
             return StreamsGroupDescribeResponse(groups=[of_streams])
         assert of_consumers is not None, "a broker that does not know the API closes the connection"

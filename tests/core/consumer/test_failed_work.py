@@ -83,7 +83,7 @@ def has_own_work(machine: Any, key: str, decision: Any, *_: Any) -> bool:
 
 
 def too_large(faults: Faults, world: World) -> None:
-    unpatched = LogStore.batch_bytes_max.__get__  # type: ignore[attr-defined]
+    unpatched = LogStore.batch_bytes_max.__get__
     limited = property(lambda store: LIMIT if faults.are_there else unpatched(store))
     faults.patch.setattr(LogStore, "batch_bytes_max", limited)
 

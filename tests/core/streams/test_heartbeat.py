@@ -150,7 +150,7 @@ def test_a_full_group_refuses_its_own_member_that_joins_again() -> None:
 )
 def test_a_first_heartbeat_is_rejected(epoch: int, changes: dict[str, Any], error: ErrorCode) -> None:
     world = StreamsWorld()
-    fields = {"owned": (NO_TASKS, NO_TASKS), "runs": topology(), "timeout_ms": 1} | changes
+    fields: dict[str, Any] = {"owned": (NO_TASKS, NO_TASKS), "runs": topology(), "timeout_ms": 1} | changes
     answer = world.streams_beat("a", epoch, **fields)
     assert answer.error_code == error
     assert (answer.member_id, answer.member_epoch, answer.heartbeat_interval_ms, answer.status) == ("", 0, 0, [])
@@ -289,7 +289,7 @@ def test_the_first_assignment_waits_for_more_members() -> None:
     assert world.written()[written:] == [(21, True), (21, True), (20, True)]
     given = [world.streams_beat(name, 1) for name in ("a", "b")]
     assert [answer.member_epoch for answer in given] == [3, 3]
-    assert sorted(task for answer in given for task in tasks_in(answer.active_tasks)["0"]) == [0, 1, 2]
+    assert sorted(task for answer in given for task in (tasks_in(answer.active_tasks) or {})["0"]) == [0, 1, 2]
 
 
 def test_a_shutdown_is_told_to_all_until_the_group_is_empty() -> None:
@@ -305,13 +305,13 @@ def test_a_shutdown_is_told_to_all_until_the_group_is_empty() -> None:
 def test_user_endpoints_are_told_when_they_may_have_changed() -> None:
     world = StreamsWorld()
     first = world.streams_enter("a", endpoint=("host", 1))
-    (told,) = first.partitions_by_user_endpoint
+    (told,) = list(first.partitions_by_user_endpoint or ())
     assert (told.user_endpoint.host, told.user_endpoint.port) == ("host", 1)
     assert [(topic.topic, topic.partitions) for topic in told.active_partitions] == [("t", [0, 1, 2])]
     assert world.streams_beat("a", 2, endpoint_epoch=0).partitions_by_user_endpoint is None
     joined = world.streams_enter("b", endpoint=("host", 2))
     assert joined.endpoint_information_epoch == 1
-    assert len(joined.partitions_by_user_endpoint) == 2
+    assert len(joined.partitions_by_user_endpoint or ()) == 2
 
 
 def test_a_member_with_an_endpoint_cannot_join_while_sources_are_missing() -> None:

@@ -85,7 +85,8 @@ class StreamsHistories(RuleBasedStateMachine):
         client = self.clients[name]
         client.epoch, client.tells = answer.member_epoch, answer.active_tasks is not None
         if answer.active_tasks is not None:
-            client.active, client.standby = tasks_in(answer.active_tasks), tasks_in(answer.standby_tasks)
+            client.active = tasks_in(answer.active_tasks) or {}
+            client.standby = tasks_in(answer.standby_tasks) or {}
 
     @rule(name=st.sampled_from(NAMES))
     def leave(self, name: str) -> None:

@@ -152,9 +152,9 @@ class StreamsWorld(World):
         self, member_id: str, *, runs: Topology | None = None, process_id: str | None = None, **changes: Any
     ) -> StreamsGroupHeartbeatResponse:
         """The first heartbeat of a member, in a process of its own."""
-        changes = {"owned": (NO_TASKS, NO_TASKS), "timeout_ms": 30_000} | changes
+        fields: dict[str, Any] = {"owned": (NO_TASKS, NO_TASKS), "timeout_ms": 30_000} | changes
         return self.streams_beat(
-            member_id, 0, runs=runs or topology(), process_id=process_id or f"process-{member_id}", **changes
+            member_id, 0, runs=runs or topology(), process_id=process_id or f"process-{member_id}", **fields
         )
 
     def streams_described(self) -> DescribedGroup:

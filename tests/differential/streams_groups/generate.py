@@ -121,14 +121,13 @@ class Generator:
         client = self._clients.get(member) or Client()
         epoch = rng.choice([client.epoch, client.epoch, client.before, client.epoch - 1, client.epoch + 1, -1])
         topic, partition = rng.choice("tu"), rng.choice([0, 1])
-        return rng.choice(
-            [
-                ("commit", {"member": member, "epoch": epoch, "topic": topic, "partition": partition}),
-                ("fetch_offsets", {"member": member, "epoch": epoch}),
-                ("fetch_offsets", {"member": None, "epoch": -1}),
-                ("delete_offsets", {"topic": topic}),
-            ]
-        )
+        steps: list[Step] = [
+            ("commit", {"member": member, "epoch": epoch, "topic": topic, "partition": partition}),
+            ("fetch_offsets", {"member": member, "epoch": epoch}),
+            ("fetch_offsets", {"member": None, "epoch": -1}),
+            ("delete_offsets", {"topic": topic}),
+        ]
+        return rng.choice(steps)
 
     def _other(self) -> Step:
         return self._rng.choice(
