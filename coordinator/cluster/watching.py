@@ -4,11 +4,12 @@ from collections.abc import Callable, Container, Iterable, Sequence
 from typing import Final
 
 from coordinator.client.bootstrap import Bootstrap
-from coordinator.cluster.brokers.tasks import Tasks
+from coordinator.cluster.brokers.tasks import Tasks, completed
 from coordinator.cluster.leads import PartitionLeads
 from coordinator.cluster.log.group_patterns import GroupPattern
 from coordinator.cluster.relay.tap import Tap
 from coordinator.logger import logger
+from coordinator.runtime.slices import Steps
 from coordinator.watch.node_watch import NodeWatch
 
 TAKEN_SECONDS: Final = 0.2
@@ -63,8 +64,8 @@ class Watching:
 
     def start(self) -> None:
         self.watch.start()
-        self._tasks.every(TAKEN_SECONDS, self._take)
-        self._tasks.every(SILENCE_SECONDS, self._find_silent)
+        self._tasks.every(TAKEN_SECONDS, lambda: completed(self._take()))
+        self._tasks.every(SILENCE_SECONDS, lambda: completed(self._find_silent()))
 
     def stop(self) -> None:
         self._tasks.cancel()
@@ -75,15 +76,17 @@ class Watching:
         """Wait until what was seen is sent, some seconds at most."""
         self.watch.join()
 
-    async def _take(self) -> None:
+    def _take(self) -> Steps[None]:
         sightings, lost = self.tap.take()
         lost += self.watch.see(sightings) if sightings else 0
         if lost:
             self.lost += lost
             logger.warning("what passed of watched groups could not be kept", lost=lost)
+        yield from ()
 
-    async def _find_silent(self) -> None:
+    def _find_silent(self) -> Steps[None]:
         self.tap.find_silent()
+        yield from ()
 
     def _gained(self, partitions: Iterable[int]) -> None:
         self.watch.lead(self._leads.partitions | set(partitions))
