@@ -119,6 +119,7 @@ ALLOWED: Final[dict[str, frozenset[str] | None]] = {
         "coordinator.deadlines": "",
         "coordinator.wall_time": "",
         "coordinator.printable": "",
+        "coordinator.topic_names": "",
         "coordinator.logger": "",
     }.items()
 }

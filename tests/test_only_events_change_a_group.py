@@ -47,7 +47,6 @@ APPLYING: Final = {
     "coordinator/core/share/events.py": "the events of share groups",
     "coordinator/core/share/replay.py": "a load applies the records of share groups",
     "coordinator/core/streams/group.py": "the methods by which events change a streams group",
-    "coordinator/core/streams/task_owners.py": "the part of them that is about who has which task",
     "coordinator/core/streams/events.py": "the events of streams groups",
     "coordinator/core/streams/replay.py": "a load applies the records of streams groups",
 }
