@@ -187,6 +187,7 @@ SHARE: Final = "kafka_server_share"
 SHARE_GROUP_JMX: Final = "kafka.server:type=ShareGroupMetrics,name="
 SHARE_PARTITION_JMX: Final = "kafka.server:type=SharePartitionMetrics,group=*,topic=*,partition=*,name="
 SHARE_SESSION_JMX: Final = "kafka.server:type=ShareSessionCache,name="
+SHARE_COORDINATOR_JMX: Final = "kafka.server:type=share-coordinator-metrics"
 SHARE_PARTITION: Final = ("group", "topic", "partition")
 
 SHARE_ACKNOWLEDGEMENTS = Metric(
@@ -230,6 +231,27 @@ SHARE_LOCK_TIMEOUTS = Metric(
     "Records of a share partition whose locks ended since it was loaded.",
     SHARE_PARTITION,
     f"{SHARE_PARTITION_JMX}AcquisitionLockTimeoutPerSec: Count",
+)
+SHARE_FETCHES_EXPIRED = Metric(
+    "kafka_server_delayedsharefetchmetrics_expires",
+    Kind.COUNTER,
+    "ShareFetches that were answered when their time to wait was over.",
+    (),
+    "kafka.server:type=DelayedShareFetchMetrics,name=ExpiresPerSec: Count",
+)
+SHARE_STATE_WRITES = Metric(
+    f"{SHARE}_coordinator_metrics_write",
+    Kind.COUNTER,
+    "Records that the share coordinator of this node has stored.",
+    (),
+    f"{SHARE_COORDINATOR_JMX}: write-total",
+)
+SHARE_STATE_PRUNED = Metric(
+    f"{SHARE}_coordinator_metrics_last_pruned_offset",
+    Kind.GAUGE,
+    "The offset up to which a partition of __share_group_state was pruned last; 0: not since the start of the node.",
+    ("topic", "partition"),
+    f"{SHARE_COORDINATOR_JMX},topic=*,partition=*: last-pruned-offset",
 )
 
 # ---- requests and connections

@@ -1,26 +1,30 @@
 """What is read at a scrape of the records of share groups. They are counted where they happen, also if nobody asks.
 
-Counterpart in Kafka: `ShareGroupMetrics`, `SharePartitionMetrics`, `ShareSessionCache`.
+Counterpart in Kafka: `ShareGroupMetrics`, `SharePartitionMetrics`, `ShareSessionCache`, `ShareCoordinatorMetrics`.
 """
 
 from collections.abc import Iterator
 from itertools import islice
 from typing import TYPE_CHECKING, Final
 
+from coordinator.internal_topics import SHARE_STATE_TOPIC
+
 if TYPE_CHECKING:
     from coordinator.broker.share.share_partition import SharePartition
     from coordinator.metrics.declarations import Metric
     from coordinator.metrics.histogram import Samples
     from coordinator.node.share_plane import SharePlane
+    from coordinator.share_state.coordinator import ShareCoordinator
 
 PARTITIONS_MEASURED_MAX: Final = 1_000
 """Share partitions with metrics of their own: those that were loaded first."""
 
 
 class ShareMeter:
-    """All is 0 until somebody fetches for a share group: before that there is no share plane."""
+    """All but the writes is 0 until somebody fetches for a share group: before that there is no share plane."""
 
-    def __init__(self) -> None:
+    def __init__(self, coordinator: "ShareCoordinator") -> None:
+        self._coordinator = coordinator
         self._plane: SharePlane | None = None
 
     def measure(self, plane: "SharePlane") -> None:
@@ -40,6 +44,10 @@ class ShareMeter:
         )
         yield d.SHARE_SESSIONS, [((), 0 if plane is None else len(plane.sessions))]
         yield d.SHARE_SESSION_PARTITIONS, [((), 0 if plane is None else plane.sessions.partition_count)]
+        yield d.SHARE_FETCHES_EXPIRED, [((), 0 if plane is None else plane.waiting.expired)]
+        yield d.SHARE_STATE_WRITES, [((), self._coordinator.writes)]
+        pruned = self._coordinator.pruned.items()
+        yield d.SHARE_STATE_PRUNED, [((SHARE_STATE_TOPIC, str(partition)), offset) for partition, offset in pruned]
         some = [] if plane is None else list(islice(plane.share_partitions, PARTITIONS_MEASURED_MAX))
         names = [(each, _names(each)) for each in some]
         yield d.SHARE_IN_FLIGHT_MESSAGES, [(labels, each.window.record_count) for each, labels in names]

@@ -35,7 +35,7 @@ class ShareParts(msgspec.Struct, frozen=True, kw_only=True):
     coordinator: ShareCoordinator
     storage: Storage
     loop: NodeLoop
-    meter: ShareMeter = msgspec.field(default_factory=ShareMeter)
+    meter: ShareMeter
     """What a scrape reads of the records that share groups fetch."""
 
     @property
@@ -92,7 +92,7 @@ def make_share_parts(config: Config, loop: NodeLoop, storage: Storage) -> ShareP
     )
     storage.failures.add_listener(partial(_unload_offline, storage.partitions, coordinator))
 
-    return ShareParts(coordinator=coordinator, storage=storage, loop=loop)
+    return ShareParts(coordinator=coordinator, storage=storage, loop=loop, meter=ShareMeter(coordinator))
 
 
 def _shard_maker(

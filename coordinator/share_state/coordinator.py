@@ -3,7 +3,7 @@
 Counterpart in Kafka: `ShareCoordinatorService`.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import islice
 from time import perf_counter
 from typing import Any, Final, Protocol
@@ -100,6 +100,16 @@ class ShareCoordinator(CoordinatorRuntime[ShareStateMachine]):
     def held_bytes(self) -> int:
         """The memory that all states take, about."""
         return sum([shard.machine.held_bytes for shard in self.shards])
+
+    @property
+    def writes(self) -> int:
+        """Records that were stored since the start of the node, but for those of deletions."""
+        return sum([shard.machine.writes for shard in self.shards])
+
+    @property
+    def pruned(self) -> Mapping[int, int]:
+        """Partition → the offset up to which its log was pruned last; 0: it was not since the start of the node."""
+        return {shard.partition: self._pruning.pruned.get(shard.partition, 0) for shard in self.shards}
 
     # ------------------------------------------------------------------------------------------------------ operations
 

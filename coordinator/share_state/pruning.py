@@ -19,6 +19,8 @@ class Pruning:
         """`request_flush` has a log flushed soon."""
         self._request_flush = request_flush
         self._streams: dict[int, ShareStateStream] = {}
+        self.pruned: dict[int, int] = {}
+        """Partition → the offset up to which its log was pruned last, since the start of the node."""
         self._waiting: dict[int, tuple[int, int]] = {}
         """Partition → the offset that is to be the start of its log when all before the other one is flushed."""
 
@@ -44,4 +46,5 @@ class Pruning:
             return False
         del self._waiting[partition]
         log.delete_records_before(start_offset)
+        self.pruned[partition] = start_offset
         return True

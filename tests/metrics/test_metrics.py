@@ -169,6 +169,14 @@ def test_records_of_share_groups_are_counted_by_what_became_of_them(scrape):
     assert counts == {"Accept": 3, "Release": 1, "Reject": 1, "Renew": 2}
 
 
+def test_the_writes_of_the_share_coordinator_and_what_it_has_pruned(scrape):
+    """The state that is begun, and one acknowledgement; a renewal is not stored."""
+    assert scrape.value("kafka_server_share_coordinator_metrics_write_total") == 2
+    of = {"topic": "__share_group_state", "partition": "0"}
+    assert scrape.value("kafka_server_share_coordinator_metrics_last_pruned_offset", **of) == 0
+    assert scrape.value("kafka_server_delayedsharefetchmetrics_expires_total") == 0
+
+
 def test_share_sessions_and_records_in_flight(scrape):
     assert scrape.value("kafka_server_sharesessioncache_sharesessionscount") == 1
     assert scrape.value("kafka_server_sharesessioncache_sharepartitionscount") == 1

@@ -137,6 +137,7 @@ def test_records_before_the_last_snapshots_are_deleted(world: World):
     assert log.log_end_offset == 5
     world.advance(FIVE_MINUTES_MS + 2_000)
     assert log.log_start_offset == 4
+    assert world.coordinator.pruned[log.partition] == 4
     world.restart()
     assert {key: state.batches for key, state in world.all.items()} == {
         key: state.batches for key, state in before.items()
@@ -153,6 +154,7 @@ def test_nothing_is_deleted_before_it_is_on_stable_storage(world: World):
         world.coordinator.due(key, world.now_ms())
     assert world.flushes == [log]
     assert log.log_start_offset == 0
+    assert world.coordinator.pruned[log.partition] == 0
     assert log.recovery_point == 0
 
 

@@ -86,6 +86,8 @@ class WaitingFetches:
         self._timers = timers
         self._slices = slices
         self._waits: dict[SharePartition, _Waits] = {}
+        self.expired = 0
+        """Fetches whose `max_wait_ms` had passed."""
 
     def add(self, fetch: WaitingFetch) -> Steps[None]:
         """Let a fetch wait for its share partitions."""
@@ -116,6 +118,7 @@ class WaitingFetches:
         """The time of a fetch is over."""
         fetch.timer = 0
         if fetch.answer is not None:
+            self.expired += 1
             answer, fetch.answer = fetch.answer, None
             answer(True)
 

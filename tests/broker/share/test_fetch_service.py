@@ -107,8 +107,10 @@ def test_at_max_wait_it_gets_what_there_is(shares):
     produce(shares, b"a")
     shares.advance(WAIT_MS - 1)
     assert fetched.is_waiting
+    assert shares.waiting.expired == 0
     shares.advance(1)
     assert fetched.acquired == [(0, 0, 0, 1)]
+    assert shares.waiting.expired == 1
     assert_nothing_waits(shares)
 
 

@@ -7,7 +7,13 @@ import pytest
 
 from tests.differential.share_groups.__main__ import SETTINGS, is_possible
 from tests.differential.share_groups.generate import Generator
-from tests.differential.share_groups.known import OF_DELETED_TOPICS, UNKNOWN_TOPIC, defect_of
+from tests.differential.share_groups.known import (
+    OF_DELETED_TOPICS,
+    RELEASED_AT_ONCE,
+    STILL_LOADING,
+    UNKNOWN_TOPIC,
+    defect_of,
+)
 from tests.differential.share_groups.play import Retelling, SharePlayer
 from tests.differential.share_groups.side import ShareSide
 from tests.differential.share_groups.steps import Step, steps_from_text
@@ -57,6 +63,25 @@ def test_a_fetch_of_a_deleted_topic_may_differ_and_another_one_may_not() -> None
     assert defect_of(fetch, {"error": -1}, [made, fetch], ["answer"]) == ""
     assert defect_of(fetch, {"error": -1}, [made, deleted, fetch], ["answer"]) == UNKNOWN_TOPIC
     assert defect_of(fetch, {"error": 0}, [made, deleted, fetch], ["answer"]) == ""
+
+
+def test_what_a_fetch_releases_itself_may_be_fetched_by_it_and_nothing_else_may() -> None:
+    told = {"error": 0, "places": {"u:0": {"acquired": [[3, 4, 2]]}}}
+    found = ["answer.places.u:0.acquired: [[3, 4, 2]] ≠ []", "answer.places.u:0.batches: [[3, 7]] ≠ []"]
+    released = Step("fetch", {"member": "m3", "epoch": 2, "adds": {"u:0": [[0, 4, [1, 1, 1, 2, 2]]]}})
+    accepted = Step("fetch", {"member": "m3", "epoch": 2, "adds": {"u:0": [[0, 4, [1]]]}})
+    assert defect_of(released, told, [released], found) == RELEASED_AT_ONCE
+    assert defect_of(accepted, told, [accepted], found) == ""
+    assert defect_of(released, told, [released], [*found, "answer.places.t:0.acquired: [] ≠ [[0, 0, 1]]"]) == ""
+    assert defect_of(released, told, [released], ["answer.places.u:0.acknowledged: 0 ≠ 121"]) == ""
+
+
+def test_only_the_first_fetch_of_a_place_may_come_before_it_is_loaded() -> None:
+    told = {"error": 0, "places": {}}
+    fetch = Step("fetch", {"member": "keeper", "epoch": 2, "adds": {"u:0": []}})
+    found = ["answer.places.u:0: None ≠ {'error': 0, 'acquired': []}"]
+    assert defect_of(fetch, told, [fetch], found) == STILL_LOADING
+    assert defect_of(fetch, told, [fetch, fetch], found) == ""
 
 
 def test_the_partitions_of_members_may_be_others_in_number_once_a_topic_is_deleted() -> None:
