@@ -25,10 +25,10 @@ HEAD: Final = """\
 
 class Kept(msgspec.Struct, forbid_unknown_fields=True):
     instructions: int
-    spread: float = SPREAD
-    """How far above counts of the same code may lie, as a fraction."""
     why: str = ""
     """Why it was raised."""
+    spread: float = SPREAD
+    """How far above counts of the same code may lie, as a fraction."""
 
 
 class Ledger(msgspec.Struct, forbid_unknown_fields=True):
@@ -85,9 +85,9 @@ def text_of(ledger: Ledger) -> str:
 
 
 def updated(ledger: Ledger, counted: Mapping[str, float]) -> Ledger:
-    """With what was counted now; reasons stay where a figure has risen by hand."""
+    """With what was counted now; reasons and spreads stay."""
     figures = dict(ledger.figures)
     for name, figure in counted.items():
-        why = figures[name].why if name in figures else ""
-        figures[name] = Kept(instructions=round(figure), why=why)
+        before = figures.get(name, Kept(0))
+        figures[name] = Kept(round(figure), before.why, before.spread)
     return Ledger(built_with=built_with(), figures=figures)

@@ -20,6 +20,13 @@ def test_a_figure_that_has_risen_by_more_than_two_per_cent_is_named(kept):
     }
 
 
+def test_a_figure_whose_counts_lie_farther_apart_may_be_as_far_above():
+    kept = Ledger("Python 3.11.2", {"ShareFetch": Kept(100_000, spread=0.06)})
+    assert ledger.risen(kept, {"ShareFetch": 105_900}) == {}
+    assert ledger.risen(kept, {"ShareFetch": 106_100}) != {}
+    assert ledger.savings(kept, {"ShareFetch": 94_000}) == []
+
+
 def test_what_is_counted_and_not_kept_is_named(kept):
     assert ledger.risen(kept, {"Fetch": 1.0}) == {"Fetch": "Fetch: 1, and nothing is kept"}
 
