@@ -24,6 +24,8 @@ PREPARING: Final = "PreparingRebalance"
 COMPLETING: Final = "CompletingRebalance"
 RECONCILED: Final = "STABLE"
 """The state of a member that has what it shall have in its epoch."""
+NOT_READY: Final = "NotReady"
+"""The state of a streams group whose topology cannot run."""
 REBALANCE_STATES: Final = frozenset({PREPARING, COMPLETING, "Assigning", "Reconciling"})
 
 

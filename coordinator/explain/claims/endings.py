@@ -50,6 +50,8 @@ class InProgress(Claim, frozen=True):
     has_started: bool = False
     """All have joined; in a consumer group: the target assignment was computed."""
     waits_for: tuple[MemberRef, ...] = ()
+    is_ready: bool = True
+    """False: a streams group whose topology cannot run, as its topics are not those that it needs (NotReady)."""
 
 
 class EndUnknown(Claim, frozen=True):

@@ -15,6 +15,7 @@ from coordinator.explain.claims.endings import (
     Stable,
     Superseded,
 )
+from coordinator.explain.folded_group import NOT_READY
 from coordinator.explain.generation import Outcome
 from coordinator.explain.makers.context import Context
 
@@ -76,7 +77,12 @@ def _in_progress(context: Context) -> Claim:
         return EndUnknown(evidence=unknown(generation.last_seq))  # lines do not tell what members hold
     joins_again = generation.protocol.joins_again
     if not joins_again or has_started or history.last_ms is None or history.is_observed:
-        return InProgress(is_epoch=generation.is_epoch, has_started=has_started or joins_again, evidence=evidence)
+        return InProgress(
+            is_epoch=generation.is_epoch,
+            has_started=has_started or joins_again,
+            is_ready=history.state != NOT_READY,
+            evidence=evidence,
+        )
     came = {member_id for member_id, part in generation.members.items() if part.join_ms is not None}
     missing = tuple(member.member for member in history.members.values() if member.member.member_id not in came)
     return InProgress(waits_for=missing, evidence=evidence)

@@ -4,12 +4,23 @@ from typing import Final
 
 import msgspec
 
+from coordinator.explain.claims.endings import InProgress
 from coordinator.explain.protocols.consumer import CONSUMER
 from coordinator.explain.protocols.protocol import Protocol
+from coordinator.explain.words import Names
 
 
 def _cannot_share(offered: str) -> str:
     return f"the group is a streams group (KIP-1071), and a client that offers {offered} cannot be a member of it"
+
+
+def _in_progress(claim: InProgress, names: Names) -> str:
+    if not claim.is_ready:
+        return (
+            "No member has tasks: the topology cannot run, because topics are missing or have other numbers of"
+            " partitions than it needs. The answers to heartbeats name them, in the log of the application."
+        )
+    return CONSUMER.in_progress(claim, names)
 
 
 STREAMS: Final[Protocol] = msgspec.structs.replace(
@@ -17,4 +28,5 @@ STREAMS: Final[Protocol] = msgspec.structs.replace(
     name="streams",
     session_timeout="streams.session.timeout.ms of the group",
     cannot_share=_cannot_share,
+    in_progress=_in_progress,
 )
