@@ -36,6 +36,7 @@ from tests.mutations import (
     share_states,
     steady,
     storage,
+    streams_groups,
     testkit,
     transactions,
 )
@@ -70,6 +71,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     *metadata.MUTANTS,
     *transactions.MUTANTS,
     *share_groups.MUTANTS,
+    *streams_groups.MUTANTS,
     *share_states.MUTANTS,
     *request_chain.MUTANTS,
     *acls.MUTANTS,

@@ -6,10 +6,13 @@ import pytest
 
 from _wire.errors import NONE, ErrorCode
 from coordinator.core.causes import Cause
+from coordinator.core.decision import NOTHING, OperationContext
 from coordinator.core.groups.states import ASSIGNING, EMPTY, NOT_READY, RECONCILING, STABLE
 from coordinator.core.streams import target
 from coordinator.core.streams.configured import StatusCode
 from coordinator.core.streams.events import StreamsMemberRemoved
+from coordinator.core.streams.large_targets import ComputedStreamsTarget, install
+from coordinator.core.streams.tasks import TaskAssignment
 from coordinator.core.streams.workers import COMPUTE_STREAMS_TARGET
 from tests.core.consumer.delayed_work import DelayedWork
 from tests.core.streams.world import NO_TASKS, StreamsWorld, part, statuses, tasks_in, topology
@@ -232,6 +235,7 @@ def test_why_an_internal_topic_cannot_be_created_comes_with_the_next_answer_and_
     assert statuses(world.streams_beat("a", 2)) == [told]
     world.creation.fails.clear()
     assert statuses(world.streams_beat("a", 2)) == [told], "it is not tried again"
+    assert world.creation.created == []
     world.advance(1000)
     world.streams_beat("a", 2)
     assert world.creation.created == ["log"]
@@ -335,3 +339,38 @@ def test_a_large_target_is_computed_beside_the_requests(monkeypatch: pytest.Monk
     assert world.streams_beat("a", 1).member_epoch == 1, "it is asked for again"
     work.finish()
     assert tasks_in(world.streams_beat("a", 1).active_tasks) == ALL
+
+
+def test_a_target_that_was_overtaken_is_not_applied(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(target, "PLACES_AT_ONCE", 2)
+    world = StreamsWorld()
+    work = DelayedWork(world, (COMPUTE_STREAMS_TARGET,))
+    world.streams_enter("a")
+    world.restart()
+    again = DelayedWork(world, (COMPUTE_STREAMS_TARGET,))
+    world.streams_beat("a", 1)
+    (first,), (second,) = work.asked, again.asked
+    decided = install(
+        world.whole_group,
+        ComputedStreamsTarget(first.work.request, {"a": TaskAssignment({"0": (0,)})}),
+        OperationContext(None, 0, "", "", world.environment, world.now_ms, world.now_ms),
+    )
+    assert decided is NOTHING
+    again.finish()
+    assert world.streams.target_epoch == 2
+    assert second.work.request.epoch == 2
+
+
+# ---- a load
+
+
+def test_after_a_load_members_get_new_time_to_give_up_tasks() -> None:
+    world = StreamsWorld()
+    world.streams_enter("a", timeout_ms=1000)
+    world.streams_enter("b")
+    world.streams_beat("a", 2)
+    world.restart()
+    world.advance(999)
+    assert "a" in world.streams.members
+    world.advance(2)
+    assert "a" not in world.streams.members
