@@ -16,6 +16,7 @@ cdef str ascii_text(const Span *span)
 cdef class CachedTopic:
     cdef str name
     cdef int32_t partitions
+    cdef bytes topic_id
 
 
 @cython.final

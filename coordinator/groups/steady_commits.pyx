@@ -20,7 +20,7 @@ from _wire.commit_frames cimport (
 )
 from _wire.heartbeat_frames cimport CONSUMER_GROUP_HEARTBEAT, Span
 from _wire.primitives cimport PyUnicode_AsUTF8AndSize, PyUnicode_DATA, PyUnicode_New, is_ascii
-from coordinator.core.offsets.records cimport CommittedOffset, offset_key, offset_value
+from coordinator.core.offsets.records cimport CommittedOffset, known_id, offset_key, offset_value
 from coordinator.core.stored_batch cimport StoredBatch, plain_batch
 from coordinator.groups.sessions cimport Session, SessionTable
 from coordinator.runtime.collected cimport Batch
@@ -179,6 +179,7 @@ cdef class SteadyCommits:
                 return None
             existing = CachedTopic.__new__(CachedTopic)
             existing.name, existing.partitions = intern(name), count
+            existing.topic_id = known_id(topics.topic_id(name))
             self.topics[key] = existing
         return existing
 
@@ -229,6 +230,7 @@ cdef class SteadyCommit:
         cdef CommittedTopic topic
         cdef CommittedPartition partition
         cdef CommittedOffset offset
+        cdef CachedTopic cached
         cdef dict existing, of_topic
         cdef const uint8_t *p = fields.first_topic
         cdef uint8_t *out
@@ -243,7 +245,8 @@ cdef class SteadyCommit:
                 return False            # never: the frame was read before
             out = put_answered_topic(out, fields, &topic)
             topic_text = PyUnicode_AsUTF8AndSize(name, &topic_bytes)
-            if name in accepted:
+            cached = self.commits.topic_of(name, False)
+            if cached is None or name in accepted:
                 return False
             existing = <dict>by_topic.get(name)
             of_topic = accepted[name] = {}
@@ -260,6 +263,7 @@ cdef class SteadyCommit:
                 offset = CommittedOffset.__new__(CommittedOffset)
                 offset.offset, offset.leader_epoch = partition.offset, partition.leader_epoch
                 offset.metadata = ascii_text(&partition.metadata)
+                offset.topic_id = cached.topic_id
                 offset.commit_timestamp_ms = at_ms if partition.timestamp_ms < 0 else partition.timestamp_ms
                 offset.has_expire_timestamp, offset.expire_timestamp = False, -1
                 of_topic[index] = offset

@@ -32,8 +32,8 @@ MUTANTS: Final = (
     Mutant(
         "the first heartbeat of a streams group keeps what is in memory",
         "streams.heartbeat._decide",
-        "unstored = tuple(event for event in unstored if isinstance(event, KEPT_OF_FIRST))",
-        "pass",
+        "events = (*(event for event in step.unstored if isinstance(event, KEPT_OF_FIRST)), *step.events)",
+        "events = (*step.unstored, *step.events)",
     ),
     Mutant(
         "one topic that may not be created does not stop the others",

@@ -27,6 +27,7 @@ from coordinator.config.cluster_keys import (
     CLUSTER_BOOTSTRAP_SERVERS,
     CLUSTER_COMMAND_CONFIG,
     CLUSTER_NODES_GROUP_ID,
+    CLUSTER_WATCH,
 )
 from coordinator.config.consumer_group_keys import (
     GROUP_CONSUMER_ASSIGNMENT_INTERVAL_MS,
@@ -120,6 +121,7 @@ UNBOUNDED: Final = {
     CLUSTER_COMMAND_CONFIG,
     CLUSTER_NODES_GROUP_ID,
     CLUSTER_ADOPT,
+    CLUSTER_WATCH,
 }
 """Texts of any form."""
 

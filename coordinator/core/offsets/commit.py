@@ -122,7 +122,12 @@ def commit(group: Group[Any] | None, prepared: ExistingTopics, context: Operatio
     expire_ms = None if retention_ms == NO_RETENTION_TIME else _expire_timestamp_ms(retention_ms, at_ms)
     by_topic = {} if group is None else group.offsets.by_topic
     accepted, answered, goes_back = accept_offsets(
-        prepared.topics, at_ms, expire_ms, context.config[OFFSET_METADATA_MAX_BYTES], by_topic
+        prepared.topics,
+        at_ms,
+        expire_ms,
+        context.config[OFFSET_METADATA_MAX_BYTES],
+        by_topic,
+        context.environment.topics.topic_id,
     )
     response = OffsetCommitResponse(topics=answered)
     if prepared.rejected:

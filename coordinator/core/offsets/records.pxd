@@ -14,6 +14,7 @@ cdef class CommittedOffset:
     cdef readonly int64_t commit_timestamp_ms
     cdef int64_t expire_timestamp
     cdef readonly str metadata
+    cdef readonly bytes topic_id
     cdef tuple fields(self)
 
 
@@ -22,3 +23,4 @@ cdef bytes offset_key(
     const char *group, Py_ssize_t group_bytes, const char *topic, Py_ssize_t topic_bytes, int32_t partition
 )
 cdef bytes offset_value(CommittedOffset committed)
+cdef bytes known_id(bytes topic_id)

@@ -1,4 +1,4 @@
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from _wire.messages.offset_commit import (
     OffsetCommitRequestPartition,
@@ -22,6 +22,9 @@ class CommittedOffset:
     leader_epoch: int
     metadata: str
     commit_timestamp_ms: int
+    topic_id: bytes | None
+    """The id (16 bytes) that the topic had; None: it is not known, as of commits of transactions. It is no part of
+    comparisons."""
     def __init__(
         self,
         offset: int,
@@ -29,6 +32,7 @@ class CommittedOffset:
         metadata: str,
         commit_timestamp_ms: int,
         expire_timestamp_ms: int | None = None,
+        topic_id: bytes | None = None,
     ) -> None: ...
     @property
     def expire_timestamp_ms(self) -> int | None: ...
@@ -42,9 +46,11 @@ def accept_offsets(
     expire_timestamp_ms: int | None,
     metadata_length_max: int,
     known: dict[str, dict[int, CommittedOffset]],
+    topic_id_of: Callable[[str], bytes] | None = None,
 ) -> tuple[dict[str, dict[int, CommittedOffset]], list[OffsetCommitResponseTopic], bool]:
     """What an OffsetCommit asks for (topic → partition → position), and the answers, partition by partition.
 
+    `topic_id_of` gives the id of a topic, all zero if it is not known, by its name; None: no id is known.
     The last value: whether one of the offsets is smaller than the committed one, of which `known` has all of the group.
     OFFSET_METADATA_TOO_LARGE for a partition whose metadata has more than `metadata_length_max` UTF-16 code units.
     """

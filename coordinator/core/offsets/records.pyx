@@ -28,12 +28,16 @@ from _wire.embedded import decode_versioned, encode_versioned, prefix_of
 from _wire.errors import ErrorCode
 
 cdef dict NOTHING = {}
+cdef bytes NO_ID = bytes(16)
+cdef dict IDS = {}                      # topic ids of committed offsets, each once
+cdef Py_ssize_t IDS_MAX = 10_000
 cdef int16_t METADATA_TOO_LARGE = ErrorCode.OFFSET_METADATA_TOO_LARGE
 
 cdef enum:
     KEY_TYPE = 1
     KEY_TYPE_OLDEST = 0                 # the same key, as it was called before
-    VALUE_VERSION = 3
+    VALUE_VERSION = 4
+    TOPIC_ID_BYTES = 16
     VALUE_VERSION_WITH_EXPIRY = 1       # the only one with an expire timestamp
     BMP_MAX = 0xFFFF                    # a character above is two UTF-16 code units
 
@@ -44,8 +48,9 @@ cdef enum:
 cdef class CommittedOffset:
     def __init__(
         self, int64_t offset, int32_t leader_epoch, str metadata not None, int64_t commit_timestamp_ms,
-        expire_timestamp_ms=None,
+        expire_timestamp_ms=None, bytes topic_id=None,
     ):
+        self.topic_id = topic_id
         self.offset = offset
         self.leader_epoch = leader_epoch
         self.metadata = metadata
@@ -86,7 +91,8 @@ cpdef bint is_metadata_too_long(str metadata, Py_ssize_t length_max) except -1:
 
 
 def accept_offsets(
-    list topics, int64_t now_ms, expire_timestamp_ms, Py_ssize_t metadata_length_max, dict committed_before not None
+    list topics, int64_t now_ms, expire_timestamp_ms, Py_ssize_t metadata_length_max, dict committed_before not None,
+    topic_id_of=None,
 ):
     cdef dict accepted_by_topic = {}, of_topic, before
     cdef list answered = [], answers
@@ -98,9 +104,11 @@ def accept_offsets(
     cdef OffsetCommitResponseTopic answered_topic
     cdef CommittedOffset position
     cdef str metadata
+    cdef bytes topic_id
     for topic in topics:
         of_topic = accepted_by_topic.get(topic.name) or {}
         before = committed_before.get(topic.name)
+        topic_id = None if topic_id_of is None else known_id(topic_id_of(topic.name))
         answers = []
         for partition in topic.partitions:
             answer = OffsetCommitResponsePartition.__new__(OffsetCommitResponsePartition)
@@ -114,6 +122,7 @@ def accept_offsets(
             position.offset = partition.committed_offset
             position.leader_epoch = partition.committed_leader_epoch
             position.metadata = metadata
+            position.topic_id = topic_id
             position.commit_timestamp_ms = now_ms if partition.commit_timestamp < 0 else partition.commit_timestamp
             position.has_expire_timestamp = expire_timestamp_ms is not None
             position.expire_timestamp = expire_timestamp_ms if position.has_expire_timestamp else -1
@@ -190,22 +199,58 @@ cdef bytes offset_value(CommittedOffset committed):
     """The value of a record, with its version."""
     cdef bytes value
     cdef uint8_t *p
-    cdef Py_ssize_t metadata_bytes
+    cdef Py_ssize_t metadata_bytes, length_bytes, id_bytes
     cdef const char *metadata
     if committed.has_expire_timestamp:
         return expiring_value(committed)
     metadata = PyUnicode_AsUTF8AndSize(committed.metadata, &metadata_bytes)
     if metadata_bytes > INT16_MAX:
         raise ValueError(f"metadata of {metadata_bytes} bytes; {INT16_MAX} is the most")
-    value = PyBytes_FromStringAndSize(NULL, 24 + metadata_bytes)
+    length_bytes = varint_bytes(<uint32_t>metadata_bytes + 1)
+    id_bytes = 0 if committed.topic_id is None else 2 + TOPIC_ID_BYTES
+    value = PyBytes_FromStringAndSize(NULL, 23 + length_bytes + metadata_bytes + id_bytes)
     p = <uint8_t *>PyBytes_AS_STRING(value)
     store_uint16(p, VALUE_VERSION)
     store_uint64(p + 2, <uint64_t>committed.offset)
     store_uint32(p + 10, <uint32_t>committed.leader_epoch)
-    store_uint16(p + 14, <uint16_t>metadata_bytes)
-    memcpy(p + 16, metadata, metadata_bytes)
-    store_uint64(p + 16 + metadata_bytes, <uint64_t>committed.commit_timestamp_ms)
+    p = store_varint(p + 14, <uint32_t>metadata_bytes + 1)
+    memcpy(p, metadata, metadata_bytes)
+    p += metadata_bytes
+    store_uint64(p, <uint64_t>committed.commit_timestamp_ms)
+    p[8] = id_bytes != 0                # how many tagged fields follow
+    if id_bytes:
+        p[9], p[10] = 0, TOPIC_ID_BYTES
+        memcpy(p + 11, PyBytes_AS_STRING(committed.topic_id), TOPIC_ID_BYTES)
     return value
+
+
+cdef inline Py_ssize_t varint_bytes(uint32_t number):
+    cdef Py_ssize_t count = 1
+    while number > 0x7F:
+        number >>= 7
+        count += 1
+    return count
+
+
+cdef inline uint8_t *store_varint(uint8_t *p, uint32_t number):
+    while number > 0x7F:
+        p[0] = <uint8_t>(number | 0x80)
+        number >>= 7
+        p += 1
+    p[0] = <uint8_t>number
+    return p + 1
+
+
+cdef bytes known_id(bytes topic_id):
+    """The id, one object for all offsets of the topic; None if all bytes are zero."""
+    if topic_id is None or topic_id == NO_ID:
+        return None
+    kept = IDS.get(topic_id)
+    if kept is None:
+        if len(IDS) >= IDS_MAX:
+            IDS.clear()
+        kept = IDS[topic_id] = topic_id
+    return kept
 
 
 cdef bytes expiring_value(CommittedOffset committed):
@@ -257,6 +302,7 @@ cdef CommittedOffset committed_offset(OffsetCommitValue stored, int16_t version)
     cdef CommittedOffset position = CommittedOffset.__new__(CommittedOffset)
     position.offset, position.leader_epoch, position.metadata = stored.offset, stored.leader_epoch, stored.metadata
     position.commit_timestamp_ms = stored.commit_timestamp
+    position.topic_id = known_id(stored.topic_id)
     position.has_expire_timestamp = version == VALUE_VERSION_WITH_EXPIRY and stored.expire_timestamp >= 0
     position.expire_timestamp = stored.expire_timestamp if position.has_expire_timestamp else -1
     return position

@@ -140,10 +140,12 @@ def _decide(
         return Rejected(Rejection(ErrorCode.UNKNOWN_SERVER_ERROR, None), (*step.unstored, *answer.unstored))
     if is_first:
         response.endpoint_information_epoch = 0
-    events, unstored = (*answer.shown, *step.events), (*step.unstored, *answer.unstored, *answer.begun)
+    # What is in memory of the topology comes before what is shown with it, and that before what is stored.
+    events = (*step.unstored, *answer.shown, *step.events)
+    unstored = (*answer.unstored, *answer.begun)
     if is_first:
-        events = tuple(step.events)
-        unstored = tuple(event for event in unstored if isinstance(event, KEPT_OF_FIRST))
+        events = (*(event for event in step.unstored if isinstance(event, KEPT_OF_FIRST)), *step.events)
+        unstored = ()
     if step.is_known and group.members[request.member_id].client_connection is None:
         unstored += client_seen(group.group_id, group.members, request.member_id, context)
     assert context.request_id is not None

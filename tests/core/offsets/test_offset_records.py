@@ -103,7 +103,7 @@ def test_records_say_what_they_are_made_of(positions):
         said: Any = decode_value(known, value)
         assert (prefix_of(key), known.group) == (1, "group")
         expires = said.expire_timestamp if prefix_of(value) == 1 else None
-        leader_epoch = said.leader_epoch if prefix_of(value) == 3 else -1
+        leader_epoch = said.leader_epoch if prefix_of(value) == 4 else -1
         read.setdefault(known.topic, {})[known.partition] = (
             said.offset,
             leader_epoch,
