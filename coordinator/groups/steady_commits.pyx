@@ -25,7 +25,6 @@ from coordinator.core.stored_batch cimport StoredBatch, plain_batch
 from coordinator.groups.sessions cimport Session, SessionTable
 from coordinator.runtime.collected cimport Batch
 from coordinator.runtime.steady cimport drain_shards
-from coordinator.wall_time cimport WallTime
 
 from sys import intern
 

@@ -1,4 +1,4 @@
-"""Steady requests at the head of the queue of a shard, handled by themselves. Compiled: it is most of what they take."""
+"""Steady requests at the head of the queue of a shard, handled by themselves. Compiled: most of what they take."""
 
 from libc.stdint cimport int64_t
 

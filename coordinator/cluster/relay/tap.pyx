@@ -1,6 +1,6 @@
 """Reads what passes of watched groups, where it lies. Nothing is answered, changed or held back for it.
 
-A group that is not watched costs one look-up. Of one that is, a heartbeat writes the time at which its member was heard;
+A group that is not watched costs one look-up. Of one that is, a heartbeat writes when its member was heard;
 what is rare (JoinGroup, SyncGroup, LeaveGroup, a heartbeat that is answered with an error) is decoded. What fails is
 counted and passed over.
 """
@@ -14,7 +14,9 @@ from _wire.primitives cimport load_uint16, load_uint32
 
 from _wire.apis import APIS
 from _wire.headers import decode_request_header, decode_response_header
-from coordinator.audit.schema.sighted import Asked, Beat, ClientSighted, Closed, Departure, Heard, Joined, Left, Silent, Synced
+from coordinator.audit.schema.sighted import (
+    Asked, Beat, ClientSighted, Closed, Departure, Heard, Joined, Left, Silent, Synced,
+)
 
 cdef enum:
     OFFSET_COMMIT = 8
