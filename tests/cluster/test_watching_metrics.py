@@ -1,5 +1,6 @@
 """What a node's metrics tell of what it sees pass of watched groups."""
 
+import threading
 import urllib.request
 from collections.abc import Mapping
 from pathlib import Path
@@ -128,6 +129,22 @@ def test_what_cannot_be_read_is_counted():
     message = HeartbeatRequest(group_id="seen-1", generation_id=1, member_id="a")
     seeing.passes_bytes(encode_request(1, "c", message, 4)[4:20])
     assert seeing.told == {"watched_unreadable": 1}
+
+
+def test_a_node_that_leads_nothing_any_more_tells_of_no_group():
+    """Else a group would be counted by the node that told of it, and by the one that does now."""
+    seeing = Seeing()
+    watch = seeing.watching.watch
+    watch.counted.groups = 3
+    thread = threading.Thread(target=watch._watch, daemon=True)
+    thread.start()
+    try:
+        wait_for(lambda: seeing.told == {}, 5, "no group to be told of")
+        assert thread.is_alive(), "it waits for partitions to lead"
+    finally:
+        watch.stop()
+        thread.join(5)
+    assert not thread.is_alive()
 
 
 @pytest.mark.realtime
