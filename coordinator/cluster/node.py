@@ -277,6 +277,8 @@ class ClusterNode(ServingNode):
         parts = MeasuredParts(loop=self.loop, links=self.links, groups=self.groups, home=self.home)
         self._admin.metrics.register(self.front.denials.samples)
         measure_cluster_node(self._admin.metrics, parts, self._append_times)
+        if self._watching is not None:
+            self._admin.metrics.register(self._watching.samples)
         self._admin.serve(tuple, self.front.listeners.secure_admin())
 
     def _check_ids(self, brokers: Mapping[int, Broker]) -> None:

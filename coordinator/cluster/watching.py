@@ -1,7 +1,7 @@
 """Watching groups that stay with the cluster: what this node sees pass, and the watcher that tells of it."""
 
-from collections.abc import Callable, Container, Iterable, Sequence
-from typing import Final
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from typing import Any, Final
 
 from coordinator.client.bootstrap import Bootstrap
 from coordinator.cluster.brokers.tasks import Tasks, completed
@@ -75,6 +75,20 @@ class Watching:
     def join(self) -> None:
         """Wait until what was seen is sent, some seconds at most."""
         self.watch.join()
+
+    def samples(self) -> Iterator[tuple[Any, Any]]:
+        """What a scrape tells: numbers that other threads count, which may be a moment old."""
+        from coordinator.metrics import declarations as d
+
+        for metric, value in (
+            (d.CLUSTER_WATCHED_GROUPS, self.watch.counted.groups),
+            (d.CLUSTER_WATCHED_REQUESTS, self.tap.requests),
+            (d.CLUSTER_WATCHED_UNREADABLE, self.tap.unread),
+            (d.CLUSTER_FACTS_SENT, self.watch.sent),
+            (d.CLUSTER_FACTS_DROPPED, self.lost + self.tap.lost),
+            (d.CLUSTER_FACTS_WAITING, self.watch.waiting),
+        ):
+            yield metric, [((), value)]
 
     def _take(self) -> Steps[None]:
         sightings, lost = self.tap.take()

@@ -578,6 +578,34 @@ CLUSTER_NODES = Metric(
 CLUSTER_BROKERS = Metric(
     "coordinator_cluster_brokers", Kind.GAUGE, "In front of a cluster: the brokers that this node knows."
 )
+CLUSTER_WATCHED_GROUPS = Metric(
+    "coordinator_cluster_watched_groups",
+    Kind.GAUGE,
+    "With cluster.watch: groups of the cluster that this node tells of; over all nodes, each is counted once.",
+)
+CLUSTER_WATCHED_REQUESTS = Metric(
+    "coordinator_cluster_watched_requests", Kind.COUNTER, "With cluster.watch: requests of watched groups that passed."
+)
+CLUSTER_WATCHED_UNREADABLE = Metric(
+    "coordinator_cluster_watched_unreadable",
+    Kind.COUNTER,
+    "With cluster.watch: requests and answers that passed and could not be read.",
+)
+CLUSTER_FACTS_SENT = Metric(
+    "coordinator_cluster_facts_sent",
+    Kind.COUNTER,
+    "With cluster.watch: facts of what passed that this node has appended to __group_sightings.",
+)
+CLUSTER_FACTS_DROPPED = Metric(
+    "coordinator_cluster_facts_dropped",
+    Kind.COUNTER,
+    "With cluster.watch: facts that were dropped, as there was no room for them; what they would have told is missing.",
+)
+CLUSTER_FACTS_WAITING = Metric(
+    "coordinator_cluster_facts_waiting",
+    Kind.GAUGE,
+    "With cluster.watch: facts that are still to be appended; those beyond 50,000 are dropped.",
+)
 
 # ---- of `coordinator watch`
 

@@ -18,7 +18,6 @@ from coordinator.audit.schema.sighted import (
     Beat,
     ClientSighted,
     Closed,
-    Gap,
     Heard,
     Joined,
     Left,
@@ -78,8 +77,6 @@ class SeenGroup(msgspec.Struct):
     leader: str = ""
     began: tuple[str, tuple[str, ...], str, Place] | None = None
     """Why, by whom, with which reason, and where it was seen first that a rebalance is under way."""
-    gap: Gap | None = None
-    """The last one."""
 
     # ---- what passes
 
@@ -108,8 +105,6 @@ class SeenGroup(msgspec.Struct):
                     member.heard_ms, member.silent, member.place = sighting.last_heard_ms, True, place
             case Closed():
                 self._closed(sighting, place)
-            case Gap():
-                self.gap = sighting
         assert group_id is not None
         self._forget()
 

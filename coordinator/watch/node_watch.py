@@ -24,13 +24,13 @@ from coordinator.watch.positions import PositionError
 from coordinator.watch.session import FollowedRecords
 from coordinator.watch.shared_sink import PlainSink, SharedSink, sighting_record
 from coordinator.watch.sighting_logs import SightingLog, SightingTopic, log_name
-from coordinator.watch.sink import Fenced, SinkError, restored
+from coordinator.watch.sink import Fenced, Sink, SinkError, restored
 from coordinator.watch.watcher import Counted, Watcher
 
 PAUSE_SECONDS: Final = 2.0
 STOP_SECONDS: Final = 5.0
 QUEUED_MAX: Final = 50_000
-"""Facts that are not sent. What comes then is counted, and told as a gap."""
+"""Facts that are not sent. What comes then is counted and logged; it is missing in what is told."""
 SENT_AT_ONCE: Final = 1_000
 FAILURES: Final = (ClientError, SinkError, Fenced, PositionError, OSError)
 
@@ -53,7 +53,14 @@ class NodeWatch:
         self._already_logged: dict[str, str] = {}
         self.counted = Counted()
         self.lost = 0
-        """Facts that were not sent, since the start."""
+        """Facts for which the queue had no room, since the start."""
+        self.sent = 0
+        """Facts that were appended, since the start."""
+
+    @property
+    def waiting(self) -> int:
+        """Facts that are not sent yet."""
+        return len(self._queue)
 
     # ---- from the thread of the node
 
@@ -117,19 +124,25 @@ class NodeWatch:
             while not self._stopped.is_set() or self._queue:
                 self._has_facts.wait()
                 self._has_facts.clear()
-                while self._queue:
-                    batches: dict[int, list[Record]] = {}
-                    sent = [self._queue[index] for index in range(min(SENT_AT_ONCE, len(self._queue)))]
-                    for sighting in sent:
-                        partition = partition_for(sighting.group_id, self._partition_count)
-                        batches.setdefault(partition, []).append(sighting_record(encode_sighting(sighting)))
-                    sink.append(batches)
-                    for _ in sent:
-                        self._queue.popleft()
+                self._send_waiting(sink)
                 self._already_logged.pop("sightings", None)
+
+    def _send_waiting(self, sink: Sink) -> None:
+        """What is not known to be appended stays, and is sent again."""
+        while self._queue:
+            batches: dict[int, list[Record]] = {}
+            sent = [self._queue[index] for index in range(min(SENT_AT_ONCE, len(self._queue)))]
+            for sighting in sent:
+                partition = partition_for(sighting.group_id, self._partition_count)
+                batches.setdefault(partition, []).append(sighting_record(encode_sighting(sighting)))
+            sink.append(batches)
+            for _ in sent:
+                self._queue.popleft()
+            self.sent += len(sent)
 
     def _watch(self) -> None:
         self._changed.clear()
+        self.counted.groups = 0  # those of partitions that it led before are another node's
         leads = sorted(self._leads)
         if not leads:
             self._changed.wait()

@@ -128,14 +128,7 @@ class Closed(Sighting, frozen=True, gc=False):
     by_client: bool
 
 
-class Gap(Sighting, frozen=True, gc=False):
-    """The node saw nothing since `from_ms`, as it was not running, or lost `lost` facts. Its group id is empty."""
-
-    from_ms: int
-    lost: int
-
-
-AnySighting: TypeAlias = Asked | Joined | Synced | Left | Beat | Heard | Silent | Closed | Gap
+AnySighting: TypeAlias = Asked | Joined | Synced | Left | Beat | Heard | Silent | Closed
 
 encode_sighting = msgspec.msgpack.Encoder().encode
 decode_sighting = msgspec.msgpack.Decoder(AnySighting).decode
