@@ -33,11 +33,13 @@ have nothing else.
 
 CAUSES: Final[dict[Cause, str]] = {
     Cause.NEW_MEMBER: "A member joined.",
-    Cause.METADATA_CHANGED: "A member rejoined with another subscription: topics, user data, rack or assignors.",
-    Cause.TOPICS_CHANGED: "Topics that a consumer group subscribes to came, went or grew; also, those that a regular "
-    "expression matches were found.",
+    Cause.METADATA_CHANGED: "A member rejoined with another subscription: topics, user data, rack or assignors; in a "
+    "streams group it said something else of itself, as its process or user endpoint.",
+    Cause.TOPICS_CHANGED: "Topics that a consumer group subscribes to, or that a streams group needs, came, went or "
+    "grew; also, those that a regular expression matches were found.",
     Cause.PARTITIONS_INITIALIZED: "The share coordinator initialized the states of partitions that a share group "
     "subscribes to: they can be assigned from now on.",
+    Cause.STANDBY_REPLICAS_CHANGED: "The number of standby replicas of a streams group was configured anew.",
     Cause.LEADER_REJOINED: "The leader rejoined with the same subscription: it asks for a new assignment, as when a "
     "topic has got more partitions.",
     Cause.MEMBER_REJOINED: "A member rejoined with the same subscription, but says something else of what it owns: the "

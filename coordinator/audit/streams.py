@@ -11,29 +11,41 @@ from coordinator.audit import schema
 from coordinator.audit.fields import Fields, connection_fields
 from coordinator.audit.group_state import GroupAuditState, by_topic
 from coordinator.audit.kind_audit import KindAudit, Projection, ms_between
-from coordinator.audit.world import World
+from coordinator.audit.world import Topic, World
 from coordinator.core.causes import Cause
 from coordinator.core.groups.states import ASSIGNING, EMPTY, RECONCILING, STABLE, GroupState
 from coordinator.core.streams import events
 from coordinator.core.streams.group import PROTOCOL_TYPE, StreamsGroup
 from coordinator.core.streams.member import StreamsMember, TasksState
+from coordinator.core.streams.tasks import each_task
+from coordinator.core.streams.topology import Topology
 
 Partitions = set[tuple[str, int]]
+TopicsRead = Mapping[str, tuple[str, ...]]
+"""Subtopology id → the topics that its tasks read."""
 
 
-def topics_read(group: StreamsGroup) -> tuple[str, ...]:
-    """What the topology reads: source topics and repartition topics."""
-    return () if group.topology is None else tuple(sorted(group.topology.topics_read()))
+def _topics_read(topology: Topology | None) -> tuple[str, ...]:
+    """Source topics and repartition topics."""
+    return () if topology is None else tuple(sorted(topology.topics_read()))
 
 
-def _partitions(group: StreamsGroup, tasks: Mapping[str, Iterable[int]], named_max: int) -> tuple[Partitions, int]:
-    """(topic, index) of what active tasks read, or nothing if they are too many; and how many they are."""
+def _topics_needed(group: StreamsGroup, world: World) -> dict[str, Topic]:
+    """The topics without which the topology cannot run: what it reads, and the changelogs."""
+    return world.topics(() if group.topology is None else group.topology.required_topics())
+
+
+def _topics_by_subtopology(group: StreamsGroup) -> TopicsRead:
     if group.topology is None:
-        return set(), 0
-    topics = {part.subtopology_id: list(part.topics_read()) for part in group.topology.subtopologies}
+        return {}
+    return {part.subtopology_id: tuple(part.topics_read()) for part in group.topology.subtopologies}
+
+
+def _partitions(read: TopicsRead, tasks: Mapping[str, Iterable[int]], named_max: int) -> tuple[Partitions, int]:
+    """(topic, index) of what active tasks read, or nothing if they are too many; and how many they are."""
     found: Partitions = set()
     for subtopology_id, numbers in tasks.items():
-        for topic in topics.get(subtopology_id, ()):
+        for topic in read.get(subtopology_id, ()):
             found.update((topic, number) for number in numbers)
     return (found, len(found)) if len(found) <= named_max else (set(), len(found))
 
@@ -42,7 +54,7 @@ def _joined(
     event: events.StreamsMemberJoined, group: StreamsGroup, state: GroupAuditState, before: GroupState, world: World
 ) -> Fields:
     state.remember_member(group.members[event.member_id], (), 0)
-    existing = state.set_subscription(event.member_id, topics_read(group))
+    existing = state.set_subscription(event.member_id, _topics_read(event.topology))
     state.note_epoch_trigger(Cause.NEW_MEMBER, existing.member, "", event.at_ms)
     return {
         "member": existing,
@@ -64,7 +76,7 @@ def _updated(
     event: events.StreamsMemberUpdated, group: StreamsGroup, state: GroupAuditState, before: GroupState, world: World
 ) -> Fields:
     state.replace_member(event.member_id, group.members[event.member_id])
-    existing = state.set_subscription(event.member_id, topics_read(group))
+    existing = state.set_subscription(event.member_id, _topics_read(group.topology))
     state.note_epoch_trigger(Cause.METADATA_CHANGED, existing.member, "", event.at_ms)
     return {
         "member": existing,
@@ -155,7 +167,7 @@ def _generation_started(
     triggers, unnamed_triggers = state.pop_triggers()
     started_ms = state.rebalance_started_ms or event.at_ms
     gone = world.gone_topics(state.topics)
-    state.topics = world.topics(topics_read(group))
+    state.topics = _topics_needed(group, world)
     state.start_generation(event.at_ms)
     return {
         "protocol_type": PROTOCOL_TYPE,
@@ -177,10 +189,11 @@ def _assigned(
     event: events.StreamsMemberAssigned, group: StreamsGroup, state: GroupAuditState, before: GroupState, world: World
 ) -> Fields:
     current, member_id, at_ms = event.current, event.member_id, event.at_ms
-    existing = state.members[member_id]
+    existing, read = state.members[member_id], _topics_by_subtopology(group)
     nameable = state.nameable_partitions + len(existing.owned)
-    partitions, count = _partitions(group, current.assigned.active, nameable)
-    revoking, revoking_count = _partitions(group, current.pending.active, schema.PARTITIONS_NAMED_MAX)
+    partitions, count = _partitions(read, current.assigned.active, nameable)
+    revoking, revoking_count = _partitions(read, current.pending.active, schema.PARTITIONS_NAMED_MAX)
+    is_waiting = current.state is TasksState.UNRELEASED_TASKS
     gained, lost, kept = state.reassign(member_id, partitions, count - len(partitions), revoking, at_ms)
     return {
         "member": existing,
@@ -194,31 +207,26 @@ def _assigned(
         "partition_count": count,
         "revoking": by_topic(revoking),
         "revoking_count": revoking_count,
-        "waits_for": _waits_for(group, member_id, state) if current.state is TasksState.UNRELEASED_TASKS else [],
+        "waits_for": _waits_for(group, member_id, read, state) if is_waiting else [],
         "reconcile_ms": max(at_ms - (state.generation_started_ms or at_ms), 0),
     }
 
 
-def _waits_for(group: StreamsGroup, member_id: str, state: GroupAuditState) -> list[schema.WaitedFor]:
-    """Who has not given up the active tasks that the member is to get; nothing if they are too many to name."""
+def _waits_for(group: StreamsGroup, member_id: str, read: TopicsRead, state: GroupAuditState) -> list[schema.WaitedFor]:
+    """Who has not given up the active tasks that the member is to get; nothing if it has too many to name."""
     target, has = group.target(member_id).active, group.members[member_id].current.assigned.active
-    missing = {
-        subtopology_id: {number for number in numbers if number not in has.get(subtopology_id, {})}
-        for subtopology_id, numbers in target.items()
-    }
-    found: list[schema.WaitedFor] = []
-    for other_id, other in group.members.items():
-        if other_id == member_id or len(found) == schema.MEMBERS_NAMED_MAX:
-            continue
-        held = {
-            subtopology_id: numbers & {*tasks.get(subtopology_id, {})}
-            for subtopology_id, numbers in missing.items()
-            for tasks in ({**other.current.pending.active, **other.current.assigned.active},)
-        }
-        partitions, _ = _partitions(group, held, schema.PARTITIONS_NAMED_MAX)
-        if partitions and other_id in state.members:
-            found.append(schema.WaitedFor(cast(Any, state.members[other_id]), by_topic(partitions)))
-    return found
+    if sum(map(len, target.values())) > schema.PARTITIONS_NAMED_MAX:
+        return []
+    held: dict[str, dict[str, list[int]]] = {}
+    for subtopology_id, number in each_task(target):
+        holder = group.owners.active_members.get((subtopology_id, number))
+        if holder is not None and holder != member_id and number not in has.get(subtopology_id, ()):
+            held.setdefault(holder, {}).setdefault(subtopology_id, []).append(number)
+    return [
+        schema.WaitedFor(cast(Any, state.members[holder]), by_topic(partitions))
+        for holder, tasks in list(held.items())[: schema.MEMBERS_NAMED_MAX]
+        if (partitions := _partitions(read, tasks, schema.PARTITIONS_NAMED_MAX)[0]) and holder in state.members
+    ]
 
 
 def _stable(
@@ -227,6 +235,7 @@ def _stable(
     if group.state is not STABLE or not state.is_rebalancing:
         return None
     started_ms, computed_ms = state.rebalance_started_ms or event.at_ms, state.generation_started_ms or event.at_ms
+    read = _topics_by_subtopology(group)
     join_ms, sync_ms = ms_between(started_ms, computed_ms), ms_between(computed_ms, event.at_ms)
     silent_partition_ms, commits_rejected = state.silent_partition_ms, state.commits_rejected
     moved, unowned_partition_ms = state.moved, state.unowned_partition_ms
@@ -235,9 +244,7 @@ def _stable(
     state.is_rebalancing = False
     return {
         "members": len(group.members),
-        "partitions": sum(
-            _partitions(group, member.current.assigned.active, 0)[1] for member in group.members.values()
-        ),
+        "partitions": sum(_partitions(read, member.current.assigned.active, 0)[1] for member in group.members.values()),
         "partitions_moved": moved,
         "join_ms": join_ms,
         "sync_ms": sync_ms,
@@ -257,23 +264,25 @@ def _remember(group: StreamsGroup, state: GroupAuditState, world: World) -> None
     if group.state is RECONCILING:
         state.rebalance_started_ms = group.target_computed_ms
         state.start_generation(group.target_computed_ms)
+    read, topics = _topics_by_subtopology(group), _topics_read(group.topology)
     for member in group.members.values():
-        partitions, count = _partitions(group, member.current.assigned.active, state.nameable_partitions)
+        partitions, count = _partitions(read, member.current.assigned.active, state.nameable_partitions)
         state.remember_member(member, partitions, count - len(partitions))
-        revoking, _ = _partitions(group, member.current.pending.active, schema.PARTITIONS_NAMED_MAX)
+        revoking, _ = _partitions(read, member.current.pending.active, schema.PARTITIONS_NAMED_MAX)
         state.set_revoking(member.member_id, revoking)
-        state.set_subscription(member.member_id, topics_read(group))
-    state.topics = world.topics(topics_read(group))
+        state.set_subscription(member.member_id, topics)
+    state.topics = _topics_needed(group, world)
 
 
 def _progress(group: StreamsGroup, state: GroupAuditState) -> dict[str, schema.MemberProgress]:
+    read = _topics_by_subtopology(group)
     return {
         member.member_id: schema.MemberProgress(
             member.current.epoch,
             member.current.state.name,
-            _partitions(group, member.current.assigned.active, 0)[1],
+            _partitions(read, member.current.assigned.active, 0)[1],
             by_topic(state.members[member.member_id].revoking),
-            _partitions(group, member.current.pending.active, 0)[1],
+            _partitions(read, member.current.pending.active, 0)[1],
         )
         for member in group.members.values()
     }

@@ -24,6 +24,7 @@ class Cause(StrEnum):
     METADATA_CHANGED = "metadata_changed"
     TOPICS_CHANGED = "topics_changed"
     PARTITIONS_INITIALIZED = "partitions_initialized"
+    STANDBY_REPLICAS_CHANGED = "standby_replicas_changed"
     LEADER_REJOINED = "leader_rejoined"
     MEMBER_REJOINED = "member_rejoined"
     MEMBER_LEFT = "member_left"

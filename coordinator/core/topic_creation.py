@@ -1,4 +1,4 @@
-"""What creates topics for groups, in the name of their clients.
+"""What creates topics for groups, if their clients may.
 
 Counterpart in Kafka: `AutoTopicCreationManager`.
 """
@@ -26,7 +26,5 @@ class TopicCreation(Protocol):
     def unauthorized(self, names: Collection[str], context: Any) -> list[str]:
         """Those of the names that the client of an operation (`OperationContext`) may not create, in order."""
 
-    def create(
-        self, topics: Sequence[NewTopic], principal: object, client_id: str
-    ) -> Generator[Any, Any, Mapping[str, str]]:
+    def create(self, topics: Sequence[NewTopic]) -> Generator[Any, Any, Mapping[str, str]]:
         """Create topics, in steps. Returns topic → why it was not created."""

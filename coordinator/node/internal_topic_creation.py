@@ -1,4 +1,4 @@
-"""Creates the internal topics of streams groups in the name of their clients, as their CreateTopics would.
+"""Creates the internal topics of streams groups, if their clients may, as CreateTopics would.
 
 Counterpart in Kafka: `DefaultAutoTopicCreationManager.createStreamsInternalTopics`.
 """
@@ -40,9 +40,7 @@ class InternalTopicCreation:
             return []
         return [name for name in names if not may_create(ResourceType.TOPIC, name)]
 
-    def create(
-        self, topics: Sequence[NewTopic], principal: object, client_id: str
-    ) -> Generator[Any, Any, Mapping[str, str]]:
+    def create(self, topics: Sequence[NewTopic]) -> Generator[Any, Any, Mapping[str, str]]:
         failed: dict[str, str] = {}
         for first in range(0, len(topics), TOPICS_AT_ONCE):
             plan = Plan()

@@ -49,7 +49,7 @@ CONFIGS_OF_CLUSTER: Final = frozenset(
 
 def _topology_topics(request: Any, api_version: int) -> Iterable[str]:
     """All topics that the topology of a StreamsGroupHeartbeat names, sinks too."""
-    return () if request.topology is None else sorted(set(topics_of_topology(request.topology)))
+    return () if request.topology is None else set(topics_of_topology(request.topology))
 
 
 def _once(names: Names) -> Names:

@@ -89,6 +89,8 @@ STORY: Final[tuple[Claim, ...]] = (
     causes.Resubscribed(member=ONE, change=causes.Change.TOPICS, subscribed=("orders",), unsubscribed=("old",)),
     causes.Resubscribed(member=ONE, change=causes.Change.PATTERN),
     causes.Resubscribed(member=ONE, change=causes.Change.PROTOCOLS),
+    causes.Resubscribed(member=ONE, change=causes.Change.PROCESS),
+    causes.Resubscribed(member=ONE, change=causes.Change.TOPICS),
     causes.Resubscribed(member=ONE, change=causes.Change.NONE_KNOWN),
     causes.TopicChanged(topic="orders", partitions_before=4, partitions_now=6),
     causes.TopicChanged(topic="orders", partitions_before=4, partitions_now=4, is_created_again=True),

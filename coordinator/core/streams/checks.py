@@ -31,8 +31,9 @@ def derived_fields(group: StreamsGroup) -> Iterator[DerivedField]:
     yield DerivedField("targets of nobody", group.targets.keys() - group.members.keys(), set())
     owners = TaskOwners()
     for member in members:
-        owners.own(member.current, member.metadata.process_id)
+        owners.own(member)
     yield DerivedField("active tasks by process", group.owners.active.keys(), owners.active.keys())
+    yield DerivedField("active tasks by member", group.owners.active_members.keys(), owners.active.keys())
     yield DerivedField("standby tasks by process", group.owners.standby, owners.standby)
     revoking = {member.member_id for member in members if member.current.state is TasksState.UNREVOKED_TASKS}
     timed = {member_id for member_id, _ in group.deadlines.by_key}

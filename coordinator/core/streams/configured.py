@@ -4,7 +4,7 @@ Counterpart in Kafka: `InternalTopicManager.configureTopics`, `RepartitionTopics
 `ChangelogTopics`.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from enum import IntEnum
 from typing import Final, TypeVar
 
@@ -17,6 +17,8 @@ from coordinator.core.streams.topology import CopartitionGroup, Subtopology, Top
 Element = TypeVar("Element")
 NAMED_MAX: Final = 3
 """So many topics are named in a status."""
+TASKS_MAX: Final = 20_000
+"""Of all subtopologies of a group. Some steps towards an assignment handle all of them at once, in up to 20 ms."""
 
 
 class InvalidTopologyError(Exception):
@@ -113,38 +115,48 @@ def _repartition_partitions(topology: Topology, sources: Mapping[str, int]) -> d
     """The partitions of the repartition topics: their own number, or that of what is written into them."""
     infos = {topic.name: topic for part in topology.subtopologies for topic in part.repartition_source_topics}
     known = {name: topic.partitions for name, topic in infos.items() if topic.partitions}
-    waiting = {
-        sink: None for part in topology.subtopologies for sink in part.repartition_sink_topics if sink not in known
-    }
-    while waiting:
-        found = dict(_computed_sinks(topology, sources, infos, known, waiting))
-        if not found:
-            raise InvalidTopologyError(
-                "Failed to compute number of partitions for all repartition topics. There may be loops in the topology."
-            )
-        known |= found
-        for sink in found:
-            del waiting[sink]
+    _add_sinks(topology, sources, known)
+    if any(sink not in known for part in topology.subtopologies for sink in part.repartition_sink_topics):
+        raise InvalidTopologyError(
+            "Failed to compute number of partitions for all repartition topics. There may be loops in the topology."
+        )
     for name in infos:
         if name not in known:
             raise InvalidTopologyError(f"Failed to compute the number of partitions of repartition topic {name}.")
     return known
 
 
-def _computed_sinks(
-    topology: Topology,
-    sources: Mapping[str, int],
-    infos: Mapping[str, TopicInfo],
-    known: dict[str, int],
-    waiting: Mapping[str, None],
-) -> Iterable[tuple[str, int]]:
-    for part in topology.subtopologies:
-        counts = [sources[name] for name in part.source_topics]
-        counts += [known[topic.name] for topic in part.repartition_source_topics if topic.name in known]
-        if counts:
-            for sink in part.repartition_sink_topics:
-                if sink in waiting:
-                    yield sink, max(counts)
+def _add_sinks(topology: Topology, sources: Mapping[str, int], known: dict[str, int]) -> None:
+    """Give each sink the partitions of the largest topic that its subtopology reads, as far as that can be known.
+
+    It goes in rounds, as in Kafka: a subtopology counts in the first round in which it reads a topic whose partitions
+    are known since the round before, and of several that write into a sink in a round the last one decides.
+    """
+    parts = topology.subtopologies
+    readers: dict[str, list[int]] = {}
+    for place, part in enumerate(parts):
+        for topic in part.repartition_source_topics:
+            readers.setdefault(topic.name, []).append(place)
+    counted: set[int] = set()
+    examined: Sequence[int] = range(len(parts))
+    while examined:
+        counts = {place: count for place in examined if (count := _largest_count(parts[place], sources, known))}
+        counted |= counts.keys()
+        found = {
+            sink: count
+            for place, count in counts.items()
+            for sink in parts[place].repartition_sink_topics
+            if sink not in known
+        }
+        known |= found
+        examined = sorted({place for name in found for place in readers.get(name, ())} - counted)
+
+
+def _largest_count(part: Subtopology, sources: Mapping[str, int], known: Mapping[str, int]) -> int:
+    """Partitions of the largest topic that a subtopology reads, as far as they are known; 0: none is."""
+    counts = [sources[name] for name in part.source_topics]
+    counts += [known[topic.name] for topic in part.repartition_source_topics if topic.name in known]
+    return max(counts, default=0)
 
 
 class _NotCopartitioned(Exception):
@@ -251,6 +263,13 @@ def _with_internal_topics(configured: ConfiguredTopology, topics: Topics) -> Con
             status = TopologyStatus(StatusCode.INCORRECTLY_PARTITIONED_TOPICS, detail)
             return msgspec.structs.replace(configured, subtopologies=None, status=status)
     if not missing:
+        _check_task_count(configured.subtopologies.values())
         return configured
     status = TopologyStatus(StatusCode.MISSING_INTERNAL_TOPICS, f"Internal topics are missing: {_named(list(missing))}")
     return msgspec.structs.replace(configured, missing=missing, status=status)
+
+
+def _check_task_count(parts: Iterable[ConfiguredSubtopology]) -> None:
+    tasks = sum(part.tasks for part in parts)
+    if tasks > TASKS_MAX:
+        raise InvalidTopologyError(f"The topology has {tasks:,} tasks; {TASKS_MAX:,} is the maximum of a group.")

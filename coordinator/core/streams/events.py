@@ -30,6 +30,8 @@ class StreamsMemberJoined(msgspec.Struct, GroupEvent, frozen=True, kw_only=True)
     at_ms: int
     member_id: str
     metadata: StreamsMemberMetadata
+    topology: Topology
+    """That of the group, which the first member brings: it is set after this event."""
     session_timeout_ms: int
     client_details: ClientDetails = UNKNOWN_CLIENT
     client_connection: ClientConnection | None = None

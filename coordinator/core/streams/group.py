@@ -160,31 +160,33 @@ class StreamsGroup:
     def add_member(self, member: StreamsMember) -> None:
         self.members[member.member_id] = member
         self.reconciled_count += member.is_reconciled_to(self.target_epoch)
-        self.owners.own(member.current, member.metadata.process_id)
+        self.owners.own(member)
 
     def remove_member(self, member_id: str) -> None:
         member = self.members.pop(member_id)
         self.reconciled_count -= member.is_reconciled_to(self.target_epoch)
-        self.owners.disown(member.current, member.metadata.process_id)
+        self.owners.disown(member)
         self.targets.pop(member_id, None)
         self.deadlines.remove_all(member_id)
         self.shown_endpoints.discard(member_id)
 
     def update_metadata(self, member: StreamsMember, metadata: StreamsMemberMetadata) -> None:
-        if metadata.process_id != member.metadata.process_id:
-            self.owners.disown(member.current, member.metadata.process_id)
-            self.owners.own(member.current, metadata.process_id)
-        member.metadata = metadata
+        if metadata.process_id == member.metadata.process_id:
+            member.metadata = metadata
+        else:
+            self.owners.disown(member)
+            member.metadata = metadata
+            self.owners.own(member)
         self.shown_endpoints.discard(member.member_id)
 
     def assign(self, member_id: str, current: CurrentTasks, revocation_deadline_ms: int | None = None) -> None:
         """`revocation_deadline_ms` is when a member in state UNREVOKED_TASKS is removed; None: it has no timer."""
         member = self.members[member_id]
         self.reconciled_count -= member.is_reconciled_to(self.target_epoch)
-        self.owners.disown(member.current, member.metadata.process_id)
+        self.owners.disown(member)
         member.current = current
         self.shown_endpoints.discard(member_id)
-        self.owners.own(current, member.metadata.process_id)
+        self.owners.own(member)
         self.reconciled_count += member.is_reconciled_to(self.target_epoch)
         if current.state is TasksState.UNREVOKED_TASKS and revocation_deadline_ms is not None:
             self.deadlines.set(member_id, Deadline.REVOCATION, revocation_deadline_ms)

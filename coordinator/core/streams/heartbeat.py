@@ -48,6 +48,10 @@ from coordinator.core.streams.settings import streams_settings
 from coordinator.core.streams.tasks import is_subset
 from coordinator.core.streams.workers import CREATE_INTERNAL_TOPICS
 
+MEMBERS_PER_OPERATION: Final = 100
+"""To look at so many members for an endpoint takes as long as another operation."""
+TOPICS_PER_OPERATION: Final = 20
+"""So does to tell which partitions of so many topics a member has."""
 NEW_GROUP_OPERATIONS: Final = 5
 """To create a group takes as long as so many other operations."""
 KEPT_OF_FIRST: Final = (StreamsAssignmentDelayed,)
@@ -154,7 +158,7 @@ def _decide(
         (Reply(context.request_id, response),),
         (*step.effects(), *answer.work()),
         no_step_follows=not events and not unstored,
-        weight=step.weight,
+        weight=step.weight + answer.weight,
     )
 
 
@@ -219,6 +223,8 @@ class _Answer:
         self.begun: tuple[Event, ...] = ()
         """What the work is about that begins with the response."""
         self._topics: tuple[Any, ...] = ()
+        self.weight = 0
+        """As how many usual operations it counts to tell the endpoints of all members."""
 
     def response(self) -> StreamsGroupHeartbeatResponse:
         """Raises UnexpectedTopologyError, where Kafka fails; then `unstored` holds nevertheless."""
@@ -294,6 +300,9 @@ class _Answer:
         response.partitions_by_user_endpoint = partitions_by_user_endpoint(
             members.values(), parts, self._context.topics
         )
+        self.weight = len(members) // MEMBERS_PER_OPERATION
+        for told in response.partitions_by_user_endpoint:
+            self.weight += (len(told.active_partitions) + len(told.standby_partitions)) // TOPICS_PER_OPERATION
         shown = {member_id for member_id, (metadata, _) in members.items() if metadata.user_endpoint is not None}
         if not group.shown_endpoints.issuperset(shown):
             self.shown = (
@@ -306,9 +315,8 @@ class _Answer:
         """The topics that are to be created."""
         if not self._topics:
             return ()
-        context = self._context
-        request = InternalTopicsRequest(self._topics, context.principal, context.client_id)
-        return (StartWork(CREATE_INTERNAL_TOPICS, request, context.client_host),)
+        request = InternalTopicsRequest(self._topics)
+        return (StartWork(CREATE_INTERNAL_TOPICS, request, self._context.client_host),)
 
 
 def _task_ids(tasks: Mapping[str, Any]) -> list[TaskIds]:

@@ -4,12 +4,14 @@ Counterpart in Kafka: `throwIfStreamsGroupHeartbeatRequestIsInvalid` of `GroupCo
 topic names in `KafkaApis`.
 """
 
+from collections.abc import Sized
 from typing import Any, Final
 
 from _wire.errors import ErrorCode
 from _wire.messages.streams_group_heartbeat import (
     StreamsGroupHeartbeatRequest,
     StreamsGroupHeartbeatResponse,
+    Subtopology,
     Topology,
 )
 from coordinator.core.consumer.heartbeat_requests import Rejection, is_blank
@@ -23,6 +25,12 @@ from coordinator.topic_names import illegal_reason
 
 API: Final = "StreamsGroupHeartbeat"
 UNCHANGED_TIMEOUT: Final = -1
+TOPOLOGY_ENTRIES_MAX: Final = 10_000
+"""Subtopologies, topics, configs of topics and places in copartition groups of one topology. Each member that joins
+sends its own, which is compared as a whole."""
+CLIENT_TAGS_MAX: Final = 1_000
+OWNED_TASKS_MAX: Final = 100_000
+"""Tasks that one heartbeat names."""
 
 
 def streams_rejection_response(rejection: Rejection) -> StreamsGroupHeartbeatResponse:
@@ -40,8 +48,38 @@ def prepare(request: StreamsGroupHeartbeatRequest, context: OperationContext) ->
     if not streams_settings_of(context.environment).is_enabled():
         disabled = "The group coordinator does not serve streams groups: streams.version is 0."
         return Answer(streams_rejection_response(Rejection(ErrorCode.UNSUPPORTED_VERSION, disabled)))
-    rejection = _invalid_names(request.topology) or _invalid(request)
+    rejection = _too_large(request) or _invalid_names(request.topology) or _invalid(request)
     return request if rejection is None else Answer(streams_rejection_response(rejection))
+
+
+def _too_large(request: StreamsGroupHeartbeatRequest) -> Rejection | None:
+    """What would hold up the groups of others: Kafka has no such bounds, and no application comes near them."""
+    entries = 0 if request.topology is None else sum(_entries(part) for part in request.topology.subtopologies)
+    if entries > TOPOLOGY_ENTRIES_MAX:
+        reason = (
+            f"The topology has {entries:,} subtopologies, topics and configs; {TOPOLOGY_ENTRIES_MAX:,} is the maximum."
+        )
+        return Rejection(ErrorCode.STREAMS_INVALID_TOPOLOGY, reason)
+    tags = len(request.client_tags or ())
+    if tags > CLIENT_TAGS_MAX:
+        return Rejection(
+            ErrorCode.INVALID_REQUEST, f"The member has {tags:,} client tags; {CLIENT_TAGS_MAX:,} is the maximum."
+        )
+    lists = request.active_tasks, request.standby_tasks, request.warmup_tasks
+    named = sum(1 + len(task_ids.partitions) for tasks in lists for task_ids in tasks or ())
+    if named > OWNED_TASKS_MAX:
+        reason = f"The heartbeat names {named:,} subtopologies and tasks; {OWNED_TASKS_MAX:,} is the maximum."
+        return Rejection(ErrorCode.INVALID_REQUEST, reason)
+    return None
+
+
+def _entries(part: Subtopology) -> int:
+    topics = (*part.state_changelog_topics, *part.repartition_source_topics)
+    lists: list[Sized] = [part.source_topics, part.source_topic_regex, part.repartition_sink_topics]
+    lists += [topic.topic_configs for topic in topics]
+    for group in part.copartition_groups:
+        lists += [group.source_topics, group.source_topic_regex, group.repartition_source_topics]
+    return 1 + len(topics) + len(part.copartition_groups) + sum(map(len, lists))
 
 
 def _invalid_names(topology: Topology | None) -> Rejection | None:

@@ -24,11 +24,9 @@ INTERVALS_FAILED: Final = 2
 
 
 class InternalTopicsRequest(msgspec.Struct, frozen=True):
-    """Topics to create, in the name of a client (`principal`; None: there is no authorizer)."""
+    """Topics to create. That the client may was checked before."""
 
     topics: tuple[TopicInfo, ...]
-    principal: object
-    client_id: str
 
 
 class InternalTopicsResult(msgspec.Struct, frozen=True):
@@ -44,7 +42,7 @@ def creation_steps(
 ) -> Generator[Any, Any, InternalTopicsResult]:
     creation = environment.topic_creation
     assert creation is not None, "work that nobody can do is not started"
-    failed = yield from creation.create(request.topics, request.principal, request.client_id)
+    failed = yield from creation.create(request.topics)
     return InternalTopicsResult(tuple(topic.name for topic in request.topics), failed)
 
 

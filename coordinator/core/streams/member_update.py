@@ -50,6 +50,8 @@ INITIAL_DELAY: Final = "Assignment delayed due to the configured initial rebalan
 ASSIGNMENT_INTERVAL: Final = "Assignment delayed due to the configured assignment interval."
 OPERATIONS_PER_EVENT: Final = 2
 """To store an event, apply it and report it takes as long as so many operations."""
+SUBTOPOLOGIES_PER_OPERATION: Final = 20
+"""To compare so many subtopologies takes as long as an operation."""
 
 
 class StreamsMemberUpdate:
@@ -99,7 +101,9 @@ class StreamsMemberUpdate:
     @property
     def weight(self) -> int:
         """As how many usual operations the request counts beside the one that it is."""
-        return len(self.events) * OPERATIONS_PER_EVENT
+        sent = self._request.topology
+        compared = 0 if sent is None else len(sent.subtopologies) // SUBTOPOLOGIES_PER_OPERATION
+        return len(self.events) * OPERATIONS_PER_EVENT + compared
 
     def effects(self) -> tuple[Effect, ...]:
         """The session that begins or goes on, and the work that is to be done beside the requests."""
@@ -140,6 +144,7 @@ class StreamsMemberUpdate:
                 at_ms=at_ms,
                 member_id=self._member_id,
                 metadata=self.metadata,
+                topology=self.topology,
                 session_timeout_ms=self.settings.session_timeout_ms,
                 client_details=context.client_details,
                 client_connection=context.client_connection,
@@ -249,7 +254,7 @@ class StreamsMemberUpdate:
         if configured.metadata_hash != group.metadata_hash or validated != group.validated_topology_epoch:
             return Cause.TOPICS_CHANGED, "", ""
         if dict(group.assignment_configs) != configs:
-            return Cause.ADMIN, f"{STANDBY_CONFIG} is {configs[STANDBY_CONFIG]}", ""
+            return Cause.STANDBY_REPLICAS_CHANGED, f"{STANDBY_CONFIG} is {configs[STANDBY_CONFIG]}", ""
         return None, "", ""
 
     def _begin_delay(self) -> None:

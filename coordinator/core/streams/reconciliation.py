@@ -3,7 +3,7 @@
 Counterpart in Kafka: `CurrentAssignmentBuilder` of the package `streams`.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 import msgspec
 
@@ -87,7 +87,7 @@ def _split(assigned: EpochsByTask, target: Tasks) -> tuple[EpochsByTask, EpochsB
     kept: dict[str, dict[int, int]] = {}
     revoked: dict[str, dict[int, int]] = {}
     for subtopology_id, epochs in assigned.items():
-        target_tasks = target.get(subtopology_id, ())
+        target_tasks = set(target.get(subtopology_id, ()))
         for task, epoch in epochs.items():
             (kept if task in target_tasks else revoked).setdefault(subtopology_id, {})[task] = epoch
     return kept, revoked
@@ -95,11 +95,7 @@ def _split(assigned: EpochsByTask, target: Tasks) -> tuple[EpochsByTask, EpochsB
 
 def _with_free_tasks(current: CurrentTasks, kept: TaskEpochs, asked: Reconciliation) -> CurrentTasks:
     target, owners, process_id = asked.target, asked.owners, asked.process_id
-    missing_active = {
-        subtopology_id: tuple(task for task in tasks if task not in kept.active.get(subtopology_id, {}))
-        for subtopology_id, tasks in target.active.items()
-    }
-    free_active = _free(missing_active, lambda task: owners.is_active_free(task, process_id))
+    free_active = _free(_without(target.active, kept.active), lambda task: owners.is_active_free(task, process_id))
     free_standby = _free(_without(target.standby, kept.standby), lambda task: owners.is_standby_free(task, process_id))
     free_warmup = _free(_without(target.warmup, kept.warmup), lambda task: owners.is_standby_free(task, process_id))
     active = {subtopology_id: dict(tasks) for subtopology_id, tasks in kept.active.items()}
@@ -133,17 +129,17 @@ def _count(tasks: Mapping[str, object]) -> int:
 
 def _common(tasks: Tasks, others: Tasks) -> Tasks:
     return {
-        subtopology_id: common
+        subtopology_id: tuple(sorted(both))
         for subtopology_id, numbers in tasks.items()
-        if (common := tuple(number for number in numbers if number in others.get(subtopology_id, ())))
+        if (both := set(numbers).intersection(others.get(subtopology_id, ())))
     }
 
 
-def _without(tasks: Tasks, others: Tasks) -> Tasks:
+def _without(tasks: Tasks, others: Mapping[str, Iterable[int]]) -> Tasks:
     return {
-        subtopology_id: left
+        subtopology_id: tuple(sorted(left))
         for subtopology_id, numbers in tasks.items()
-        if (left := tuple(number for number in numbers if number not in others.get(subtopology_id, ())))
+        if (left := set(numbers).difference(others.get(subtopology_id, ())))
     }
 
 

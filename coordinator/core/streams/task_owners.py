@@ -1,4 +1,4 @@
-"""Which processes have which tasks, so that no task runs twice, and no process has one twice.
+"""Which processes and members have which tasks, so that no task runs twice, and no process has one twice.
 
 Counterpart in Kafka: `currentActiveTaskToProcessId` and its like in `StreamsGroup`.
 """
@@ -6,7 +6,7 @@ Counterpart in Kafka: `currentActiveTaskToProcessId` and its like in `StreamsGro
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from coordinator.core.streams.member import CurrentTasks
+from coordinator.core.streams.member import StreamsMember
 from coordinator.core.streams.tasks import each_task
 
 TaskId = tuple[str, int]
@@ -32,22 +32,26 @@ class TaskOwners:
 
     active: dict[TaskId, str] = field(default_factory=dict)
     """An active task has one process."""
+    active_members: dict[TaskId, str] = field(default_factory=dict)
+    """Active task → the member of that process that has it."""
     standby: dict[TaskId, set[str]] = field(default_factory=dict)
     warmup: dict[TaskId, set[str]] = field(default_factory=dict)
 
-    def own(self, current: CurrentTasks, process_id: str) -> None:
-        for tasks in (current.assigned, current.pending):
+    def own(self, member: StreamsMember) -> None:
+        process_id, member_id = member.metadata.process_id, member.member_id
+        for tasks in (member.current.assigned, member.current.pending):
             for task in each_task(tasks.active):
-                self.active[task] = process_id
+                self.active[task], self.active_members[task] = process_id, member_id
             _add(self.standby, tasks.standby, process_id)
             _add(self.warmup, tasks.warmup, process_id)
 
-    def disown(self, current: CurrentTasks, process_id: str) -> None:
-        """Take the tasks from a process; an active one that another process has by now is left to that."""
-        for tasks in (current.assigned, current.pending):
+    def disown(self, member: StreamsMember) -> None:
+        """Take the tasks from a member; an active one that another process has by now is left to that."""
+        process_id = member.metadata.process_id
+        for tasks in (member.current.assigned, member.current.pending):
             for task in each_task(tasks.active):
                 if self.active.get(task) == process_id:
-                    del self.active[task]
+                    del self.active[task], self.active_members[task]
             _discard(self.standby, tasks.standby, process_id)
             _discard(self.warmup, tasks.warmup, process_id)
 

@@ -23,6 +23,8 @@ class Change(StrEnum):
     """Another regular expression (KIP-848)."""
     PROTOCOLS = "protocols"
     """The same topics, so other assignors, or other data for them."""
+    PROCESS = "process"
+    """Where and as what it runs, in a streams group (KIP-1071): its topics are those of the topology."""
     UNKNOWN = "unknown"
     NONE_KNOWN = "none_known"
     """The same topics; of assignors the coordinator stores one only, and it had restarted."""

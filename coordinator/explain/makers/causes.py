@@ -143,8 +143,10 @@ def _joined(trigger: Trigger, context: Context) -> Claim:
 def _resubscribed(trigger: Trigger, context: Context) -> Claim:
     found = context.resubscription_of(trigger)
     member, said, event = _member(trigger), trigger.reason, context.event_of(trigger)
+    protocol = context.generation.protocol
     if found is None:
-        return Resubscribed(member=member, change=Change.UNKNOWN, said=said, evidence=unknown(event))
+        change = Change.PROCESS if protocol.same_topics is Change.PROCESS else Change.UNKNOWN
+        return Resubscribed(member=member, change=change, said=said, evidence=unknown(event))
     if found.came or found.went:
         return Resubscribed(
             member=member,
@@ -154,10 +156,9 @@ def _resubscribed(trigger: Trigger, context: Context) -> Claim:
             said=said,
             evidence=seen(event),
         )
-    change = context.generation.protocol.same_topics
-    if found.is_first_since_load:
+    if found.is_first_since_load and protocol.has_client_assignors:
         return Resubscribed(member=member, change=Change.NONE_KNOWN, said=said, evidence=unknown(event))
-    return Resubscribed(member=member, change=change, said=said, evidence=derived(event))
+    return Resubscribed(member=member, change=protocol.same_topics, said=said, evidence=derived(event))
 
 
 def _leader_asked(trigger: Trigger, context: Context) -> Claim:

@@ -5,6 +5,7 @@ from typing import Final
 
 import msgspec
 
+from coordinator.explain.claims.causes import Change
 from coordinator.explain.claims.endings import InProgress, Superseded
 from coordinator.explain.protocols.consumer import CONSUMER
 from coordinator.explain.protocols.protocol import Protocol, Waits
@@ -33,6 +34,7 @@ SHARE: Final[Protocol] = msgspec.structs.replace(
     CONSUMER,
     name="share",
     session_timeout="share.session.timeout.ms of the group",
+    same_topics=Change.TOPICS,
     cannot_share=_cannot_share,
     waits=(Waits("assigned after", lambda part: part.sync_ms),),
     superseded=_superseded,

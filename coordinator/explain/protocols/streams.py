@@ -4,6 +4,7 @@ from typing import Final
 
 import msgspec
 
+from coordinator.explain.claims.causes import Change
 from coordinator.explain.claims.endings import InProgress
 from coordinator.explain.protocols.consumer import CONSUMER
 from coordinator.explain.protocols.protocol import Protocol
@@ -27,6 +28,8 @@ STREAMS: Final[Protocol] = msgspec.structs.replace(
     CONSUMER,
     name="streams",
     session_timeout="streams.session.timeout.ms of the group",
+    same_topics=Change.PROCESS,
+    changed_subscriptions=None,
     cannot_share=_cannot_share,
     in_progress=_in_progress,
 )

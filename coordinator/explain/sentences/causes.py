@@ -67,6 +67,12 @@ def _joined(claim: Joined, wording: Wording) -> str:
     return f"{wording.names.full(claim.member)} joined{_said(claim.said)}"
 
 
+_OTHER_PROCESS: Final = (
+    "told another process, user endpoint, client id, address, rack, rebalance timeout or version of the topology, or"
+    " other client tags"
+)
+
+
 def _resubscribed(claim: Resubscribed, wording: Wording) -> str:
     who, said = wording.names.full(claim.member), _said(claim.said)
     match claim.change:
@@ -81,12 +87,14 @@ def _resubscribed(claim: Resubscribed, wording: Wording) -> str:
             )
         case Change.PROTOCOLS:
             return f"{who} rejoined with other assignors or other data for them{said}"
+        case Change.PROCESS:
+            return f"{who} {_OTHER_PROCESS}"
     changes = [
         f"{verb} {topics_named(topics)}"
         for verb, topics in (("subscribed to", claim.subscribed), ("unsubscribed from", claim.unsubscribed))
         if topics
     ]
-    return f"{who} {' and '.join(changes)}{said}"
+    return f"{who} {' and '.join(changes) or _SEVERAL_CHANGED[Change.TOPICS]}{said}"
 
 
 def _leader_asked(claim: LeaderAsked, wording: Wording) -> str:
@@ -186,6 +194,7 @@ _CAUSES: Final = {
     Cause.STATIC_REPLACED: "a static member was restarted",
     Cause.GROUP_MAX_SIZE_REACHED: "a member had to go: group.max.size was reached before it rejoined",
     Cause.TOPICS_CHANGED: "the topics that it subscribes to changed",
+    Cause.STANDBY_REPLICAS_CHANGED: "the number of standby replicas, streams.num.standby.replicas, changed",
     Cause.PARTITIONS_INITIALIZED: "the share state of partitions was initialized, so they can be assigned",
     Cause.TOO_MANY_PENDING_MEMBERS: "clients of one address asked for more member ids than they joined with",
     Cause.GROUP_TOO_LARGE: "the loaded group has more members than group.max.size allows",
@@ -287,6 +296,7 @@ _SEVERAL_CHANGED: Final = {
     Change.TOPICS: "subscribed to other topics",
     Change.PATTERN: "subscribed to other regular expressions",
     Change.PROTOCOLS: "rejoined with other assignors or other data for them",
+    Change.PROCESS: _OTHER_PROCESS,
     Change.UNKNOWN: "rejoined with another subscription or other assignors",
     Change.NONE_KNOWN: "rejoined with the same topics; whether anything else changed is not known",
 }

@@ -5,12 +5,15 @@ from typing import Any
 import pytest
 
 from _wire.errors import NONE, ErrorCode
+from _wire.messages.streams_group_heartbeat import KeyValue, StreamsGroupHeartbeatRequest, TopicInfo
 from coordinator.core.causes import Cause
 from coordinator.core.decision import NOTHING, OperationContext
 from coordinator.core.groups.states import ASSIGNING, EMPTY, NOT_READY, RECONCILING, STABLE
 from coordinator.core.streams import target
-from coordinator.core.streams.configured import StatusCode
+from coordinator.core.streams.configured import TASKS_MAX, StatusCode
 from coordinator.core.streams.events import StreamsMemberRemoved
+from coordinator.core.streams.heartbeat import MEMBERS_PER_OPERATION, heartbeat
+from coordinator.core.streams.heartbeat_requests import CLIENT_TAGS_MAX, OWNED_TASKS_MAX, TOPOLOGY_ENTRIES_MAX
 from coordinator.core.streams.large_targets import ComputedStreamsTarget, install
 from coordinator.core.streams.tasks import TaskAssignment
 from coordinator.core.streams.workers import COMPUTE_STREAMS_TARGET
@@ -374,3 +377,61 @@ def test_after_a_load_members_get_new_time_to_give_up_tasks() -> None:
     assert "a" in world.streams.members
     world.advance(2)
     assert "a" not in world.streams.members
+
+
+# ---- what a client can make large
+
+
+def test_a_topology_has_a_bound_and_one_at_the_bound_is_taken() -> None:
+    configs = [KeyValue(key=f"key-{number}", value="v") for number in range(TOPOLOGY_ENTRIES_MAX - 3)]
+    world = StreamsWorld(topics={"t": 3, "log": 3})
+    runs = topology(part("0", changelogs=[TopicInfo(name="log", topic_configs=configs)]))
+    assert world.streams_enter("a", runs=runs).error_code == NONE
+    configs.append(KeyValue(key="key", value="v"))
+    refused = world.streams_enter("b", runs=runs)
+    assert refused.error_code == ErrorCode.STREAMS_INVALID_TOPOLOGY
+    assert refused.error_message == "The topology has 10,001 subtopologies, topics and configs; 10,000 is the maximum."
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"tags": {f"key-{number}": "v" for number in range(CLIENT_TAGS_MAX + 1)}},
+        {"owned": ({"0": range(OWNED_TASKS_MAX)}, NO_TASKS)},
+        {"owned": ({}, {str(number): [] for number in range(OWNED_TASKS_MAX + 1)})},
+    ],
+)
+def test_tags_and_named_tasks_have_a_bound(changes: dict[str, Any]) -> None:
+    world = StreamsWorld()
+    world.streams_enter("a")
+    assert world.streams_beat("a", 2, **changes).error_code == ErrorCode.INVALID_REQUEST
+    assert world.streams.epoch == 2
+
+
+def test_a_group_has_no_more_tasks_than_can_be_assigned() -> None:
+    world = StreamsWorld(topics={"t": TASKS_MAX // 2, "u": TASKS_MAX // 2})
+    assert world.streams_enter("a", runs=topology(part("0", "t"), part("1", "u"))).error_code == NONE
+    world.fixed.grow("u", TASKS_MAX // 2 + 1)
+    refused = world.streams_beat("a", world.streams.members["a"].current.epoch)
+    assert refused.error_code == ErrorCode.STREAMS_INVALID_TOPOLOGY
+    assert refused.error_message == "The topology has 20,001 tasks; 20,000 is the maximum of a group."
+
+
+def test_the_endpoints_of_many_members_count_as_more_than_one_operation() -> None:
+    world = StreamsWorld({"group.streams.max.size": "1000"})
+    for number in range(MEMBERS_PER_OPERATION):
+        world.streams_enter(f"member-{number}", endpoint=("host", number))
+    heartbeats = [
+        heartbeat(
+            world.whole_group,
+            StreamsGroupHeartbeatRequest(
+                group_id=world.streams.group_id,
+                member_id="member-99",
+                member_epoch=101,
+                endpoint_information_epoch=epoch,
+            ),
+            OperationContext(1, 0, "client-member-99", "/127.0.0.1", world.environment, world.now_ms, world.now_ms),
+        )
+        for epoch in (world.streams.endpoint_epoch, -1)
+    ]
+    assert [decision.weight for decision in heartbeats] == [0, 1]

@@ -20,6 +20,7 @@ from _wire.messages.streams_group_heartbeat import (
 from coordinator.core.decision import Environment
 from coordinator.core.kinds import operations
 from coordinator.core.streams.group import StreamsGroup
+from tests.audit.consumer_stories import named
 from tests.core.consumer.world import FixedTopics, World
 from tests.simulation.simulation import GROUP_ID, Sent
 
@@ -74,7 +75,7 @@ class MemoryTopicCreation:
     def unauthorized(self, names: Collection[str], context: Any) -> list[str]:
         return [name for name in names if name in self.forbidden]
 
-    def create(self, topics: Sequence[Any], principal: object, client_id: str) -> Generator[Any, Any, dict[str, str]]:
+    def create(self, topics: Sequence[Any]) -> Generator[Any, Any, dict[str, str]]:
         yield
         failed = {topic.name: self.fails[topic.name] for topic in topics if topic.name in self.fails}
         for topic in topics:
@@ -171,6 +172,13 @@ class StreamsWorld(World):
             {subtopology_id: sorted(tasks) for subtopology_id, tasks in assigned.active.items()},
             {subtopology_id: sorted(tasks) for subtopology_id, tasks in assigned.standby.items()},
         )
+
+
+def named_world(settings: Mapping[str, str] | None = None, topics: Mapping[str, int] | None = None) -> StreamsWorld:
+    """With the topics in its audit, as a node has them."""
+    world = StreamsWorld(settings, topics)
+    named(world)
+    return world
 
 
 def tasks_in(tasks: Iterable[TaskIds] | None) -> dict[str, list[int]] | None:
