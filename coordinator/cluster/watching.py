@@ -15,6 +15,8 @@ from coordinator.watch.node_watch import NodeWatch
 TAKEN_SECONDS: Final = 0.2
 """How often what was seen is taken to be sent."""
 SILENCE_SECONDS: Final = 1
+ASKED_AGAIN_SECONDS: Final = 10
+"""So long after a group was given back to the cluster it may pass unseen."""
 TRANSACTIONAL_ID_PREFIX: Final = "__group_coordinator-watch-"
 """Of what the watcher appends. The rights of nodes on `__group_coordinator-*` hold for it, too."""
 
@@ -66,6 +68,7 @@ class Watching:
         self.watch.start()
         self._tasks.every(TAKEN_SECONDS, lambda: completed(self._take()))
         self._tasks.every(SILENCE_SECONDS, lambda: completed(self._find_silent()))
+        self._tasks.every(ASKED_AGAIN_SECONDS, lambda: completed(self._ask_again()))
 
     def stop(self) -> None:
         self._tasks.cancel()
@@ -100,6 +103,10 @@ class Watching:
 
     def _find_silent(self) -> Steps[None]:
         self.tap.find_silent()
+        yield from ()
+
+    def _ask_again(self) -> Steps[None]:
+        self.tap.ask_again()
         yield from ()
 
     def _gained(self, partitions: Iterable[int]) -> None:

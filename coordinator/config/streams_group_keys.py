@@ -49,8 +49,8 @@ GROUP_STREAMS_MAX_HEARTBEAT_INTERVAL_MS = ConfigKey(
 GROUP_STREAMS_MAX_SIZE = ConfigKey(
     "group.streams.max.size",
     INT32_MAX,
-    "The maximum number of members of a streams group. In a full group whoever joins is rejected with "
-    "GROUP_MAX_SIZE_REACHED, also a member that is in it.",
+    "The maximum number of members of a streams group. Whoever joins a full group is rejected with "
+    "GROUP_MAX_SIZE_REACHED, also a member that joins it again.",
     1,
     INT32_MAX,
 )

@@ -30,7 +30,7 @@ from coordinator.watch.watcher import Counted, Watcher
 PAUSE_SECONDS: Final = 2.0
 STOP_SECONDS: Final = 5.0
 QUEUED_MAX: Final = 50_000
-"""Facts that are not sent. What comes then is counted and logged; it is missing in what is told."""
+"""Facts that wait to be sent. New ones beyond that are dropped, counted and logged, and missing in the audit."""
 SENT_AT_ONCE: Final = 1_000
 FAILURES: Final = (ClientError, SinkError, Fenced, PositionError, OSError)
 

@@ -60,7 +60,7 @@ MUTANTS: Final = (
         "if False:",
     ),
     Mutant(
-        "what a streams member says anew raises no epoch",
+        "new metadata of a streams member raises no epoch",
         "StreamsMemberUpdate._cause",
         "if self.metadata != self._before:",
         "if False:",

@@ -41,6 +41,7 @@ cdef enum:
     GROUPS_REMEMBERED_MAX = 100_000
     MEMBERS_MAX = 100_000
     SIGHTINGS_MAX = 20_000
+    ID_BYTES_MAX = 1_024                # of a group or a member; with a longer id they pass unread
     READ_BYTES_MAX = 1 << 20            # what is decoded; a longer frame passes unread
 
 NO_CLIENT = ClientSighted()
@@ -229,6 +230,9 @@ cdef class Tap:
         group = self._group(PyBytes_FromStringAndSize(<const char *>head.group_id.data, head.group_id.size))
         if group is None:
             return None
+        if head.has_member and head.member_id.size > ID_BYTES_MAX:
+            self.unread += 1
+            return None
         self.requests += 1
         if not is_whole and frame_bytes <= READ_BYTES_MAX and head.api_key in (JOIN_GROUP, LEAVE_GROUP, SYNC_GROUP):
             return MORE
@@ -259,6 +263,7 @@ cdef class Tap:
         Py_ssize_t end, Py_ssize_t frame_bytes, int64_t at_ms,
     ):
         cdef Passing passing
+        cdef bytes key
         if head.api_key == TXN_OFFSET_COMMIT:
             return None
         if end - start < frame_bytes:
@@ -270,8 +275,9 @@ cdef class Tap:
         passing.request = APIS[head.api_key].request.decode(frame, head.version, body_start, False)
         passing.client = self._client(connection, header.client_id)
         if head.api_key == JOIN_GROUP:
-            if passing.request.member_id:
-                passing.member = self._member(group, passing.request.member_id.encode(), connection, at_ms)
+            key = passing.request.member_id.encode()
+            if 0 < len(key) <= ID_BYTES_MAX:
+                passing.member = self._member(group, key, connection, at_ms)
                 passing.member.client = passing.client
                 self._set_timeout(passing.member, passing.request.session_timeout_ms)
         if passing.member is not None:
@@ -297,8 +303,11 @@ cdef class Tap:
             group = WatchedGroup.__new__(WatchedGroup)
             group.group_id = name
             group.members = {}
+        if len(group_id) > ID_BYTES_MAX:
+            self.unread += group is not None
+            return None
         if len(self._groups) >= GROUPS_REMEMBERED_MAX:
-            self._groups = {key: value for key, value in self._groups.items() if value is not None}
+            self._forget_groups(False)
         self._groups[group_id] = group
         return group
 
@@ -307,7 +316,7 @@ cdef class Tap:
         cdef SeenMember member = group.members.get(member_id)
         if member is None:
             if self._members >= MEMBERS_MAX:
-                self._forget_silent()
+                self._make_room()
             member = SeenMember.__new__(SeenMember)
             member.group_id = group.group_id
             member.member_id = member_id.decode()
@@ -407,6 +416,7 @@ cdef class Tap:
     cdef _answered(self, Passing passing, bytes frame, int64_t at_ms):
         cdef int version = passing.version
         cdef SeenMember member = passing.member
+        cdef bytes key
         _, body_start = decode_response_header(frame, passing.api_key, version)
         answer = APIS[passing.api_key].response.decode(frame, version, body_start)
         request = passing.request
@@ -415,8 +425,11 @@ cdef class Tap:
             member.awaits_answer = False
             member.heard_ms = max(member.heard_ms, at_ms)
         if passing.api_key == JOIN_GROUP:
-            if answer.error_code == 0 and (member is None or member.member_id != answer.member_id):
-                member = self._member(passing.group, answer.member_id.encode(), passing.connection, at_ms)
+            key = answer.member_id.encode()
+            if answer.error_code == 0 and len(key) <= ID_BYTES_MAX and (
+                member is None or member.member_id != answer.member_id
+            ):
+                member = self._member(passing.group, key, passing.connection, at_ms)
                 member.client = passing.client
                 self._set_timeout(member, request.session_timeout_ms)
             self._see(
@@ -493,13 +506,34 @@ cdef class Tap:
                     member.is_silent = True
                     self._see(Silent(group.group_id, at_ms, self.node_id, member.member_id, member.heard_ms))
 
-    cdef _forget_silent(self):
-        """Make room: the members that are silent are known to those who read the facts."""
+    def ask_again(self) -> None:
+        """Ask of the groups that are not watched whether they are by now: a group may be given back to the cluster."""
+        self._forget_groups(True)
+
+    cdef _forget_groups(self, bint has_empty):
+        """Forget the groups that are not watched, and unless `has_empty` those without members, too."""
         cdef WatchedGroup group
-        for group in self._groups.values():
-            if group is not None:
-                for member in [each for each in group.members.values() if each.is_silent]:
-                    self._forget(group, member)
+        kept = {}
+        for key, group in self._groups.items():
+            if group is not None and (has_empty or group.members):
+                kept[key] = group
+        self._groups = kept
+
+    cdef _make_room(self):
+        """Forget members: those that are silent, whom the readers of the facts know; if there are few, all of them.
+
+        Whoever is forgotten is seen anew with its next request.
+        """
+        cdef WatchedGroup group
+        watched = [group for group in self._groups.values() if group is not None]
+        for group in watched:
+            for member in [each for each in group.members.values() if each.is_silent]:
+                self._forget(group, member)
+        if self._members > MEMBERS_MAX // 2:
+            for group in watched:
+                group.members.clear()
+            self._by_connection.clear()
+            self._members = 0
 
     cdef _forget(self, WatchedGroup group, SeenMember member):
         if group.members.pop(member.member_id.encode(), None) is None:

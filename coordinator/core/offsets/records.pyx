@@ -72,10 +72,13 @@ cdef class CommittedOffset:
 
     def __repr__(self):
         return "CommittedOffset(offset={}, leader_epoch={}, metadata={!r}, commit_timestamp_ms={}, " \
-            "expire_timestamp_ms={})".format(*self.fields())
+            "expire_timestamp_ms={}, topic_id={})".format(*self.fields())
 
     cdef tuple fields(self):
-        return self.offset, self.leader_epoch, self.metadata, self.commit_timestamp_ms, self.expire_timestamp_ms
+        return (
+            self.offset, self.leader_epoch, self.metadata, self.commit_timestamp_ms, self.expire_timestamp_ms,
+            self.topic_id,
+        )
 
 
 cpdef bint is_metadata_too_long(str metadata, Py_ssize_t length_max) except -1:
@@ -96,7 +99,7 @@ def accept_offsets(
 ):
     cdef dict accepted_by_topic = {}, of_topic, before
     cdef list answered = [], answers
-    cdef bint goes_back = False
+    cdef bint goes_back = False, has_id
     cdef object index, committed
     cdef OffsetCommitRequestTopic topic
     cdef OffsetCommitRequestPartition partition
@@ -108,7 +111,9 @@ def accept_offsets(
     for topic in topics:
         of_topic = accepted_by_topic.get(topic.name) or {}
         before = committed_before.get(topic.name)
-        topic_id = None if topic_id_of is None else known_id(topic_id_of(topic.name))
+        # The version of the value with an expire timestamp has no room for an id.
+        has_id = topic_id_of is not None and expire_timestamp_ms is None
+        topic_id = known_id(topic_id_of(topic.name)) if has_id else None
         answers = []
         for partition in topic.partitions:
             answer = OffsetCommitResponsePartition.__new__(OffsetCommitResponsePartition)

@@ -256,6 +256,66 @@ def test_what_nobody_takes_is_counted() -> None:
     assert tap.take() == ([], 0)
 
 
+def beat(side: Side, group_id: str, member_id: str) -> Any:
+    return side.ask(HeartbeatRequest(group_id=group_id, member_id=member_id), 4)
+
+
+def test_a_group_that_is_given_back_is_watched_when_it_is_asked_again() -> None:
+    side, watched = Side(), set[str]()
+    side.tap.watch(watched.__contains__)
+    assert beat(side, GROUP, MEMBER) is None
+    watched.add(GROUP)
+    assert beat(side, GROUP, MEMBER) is None
+    side.tap.ask_again()
+    assert beat(side, GROUP, MEMBER) is not None
+    watched.clear()
+    side.tap.ask_again()
+    assert beat(side, GROUP, MEMBER) is not None, "a group that is watched stays so: adopted, its requests do not pass"
+
+
+def test_ids_that_are_very_long_pass_unread() -> None:
+    side, long = Side(), "x" * 1_025
+    side.tap.watch(lambda group_id: True)
+    assert beat(side, long, MEMBER) is None
+    assert beat(side, GROUP, long) is None
+    passing = side.ask(JoinGroupRequest(group_id=GROUP, member_id=long, protocol_type="p"), 7)
+    assert side.answer(passing, JoinGroupResponse(member_id=long), 7)
+    assert side.tap.unread == 2
+    assert [type(each) for each in side.seen] == [Asked, Joined]
+
+
+def test_members_beyond_the_bound_are_forgotten_and_seen_anew() -> None:
+    side = Side()
+    for number in range(100_001):
+        beat(side, GROUP, f"m-{number}")
+        if number % 10_000 == 0:
+            side.tap.take()
+    side.tap.take()
+    beat(side, GROUP, "m-100000")
+    assert side.seen == []
+    beat(side, GROUP, "m-1")
+    (heard,) = side.seen
+    assert heard.member_id == "m-1"
+
+
+def test_groups_beyond_the_bound_are_forgotten_unless_they_have_members() -> None:
+    asked, side = list[str](), Side()
+
+    def is_watched(group_id: str) -> bool:
+        asked.append(group_id)
+        return group_id in (GROUP, "no members")
+
+    side.tap.watch(is_watched)
+    beat(side, GROUP, MEMBER)
+    beat(side, "no members", "x" * 1_025)
+    for number in range(99_999):
+        beat(side, f"other-{number}", MEMBER)
+    asked.clear()
+    for group_id in (GROUP, "no members", "other-1"):
+        beat(side, group_id, MEMBER)
+    assert asked == ["no members", "other-1"]
+
+
 def test_nothing_is_looked_at_while_nothing_is_watched() -> None:
     assert not Tap(NODE).is_on
     assert len(TAPPED) == 10

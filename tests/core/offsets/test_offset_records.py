@@ -38,7 +38,8 @@ def partition(index=0, offset=1, **fields):
 def test_a_position_says_what_it_was_made_of():
     position = CommittedOffset(42, 3, "m", 99, 100)
     assert repr(position) == (
-        "CommittedOffset(offset=42, leader_epoch=3, metadata='m', commit_timestamp_ms=99, expire_timestamp_ms=100)"
+        "CommittedOffset(offset=42, leader_epoch=3, metadata='m', commit_timestamp_ms=99, expire_timestamp_ms=100, "
+        "topic_id=None)"
     )
     assert position == CommittedOffset(42, 3, "m", 99, 100)
     assert len({position, CommittedOffset(42, 3, "m", 99, 100), CommittedOffset(42, 3, "m", 99)}) == 2

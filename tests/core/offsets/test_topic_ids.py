@@ -1,7 +1,8 @@
 """The ids of topics in the records of committed offsets, as Apache Kafka 4.3.1 writes them."""
 
 from _wire.embedded import prefix_of
-from coordinator.core.offsets.records import CommittedOffset, offset_records, read_offset_record
+from _wire.messages.offset_commit import OffsetCommitRequestPartition, OffsetCommitRequestTopic
+from coordinator.core.offsets.records import CommittedOffset, accept_offsets, offset_records, read_offset_record
 
 TOPIC_ID = bytes(range(16))
 WITH_ID = (
@@ -45,3 +46,15 @@ def test_an_older_value_has_no_id() -> None:
     *_, found = read_offset_record(key, older)
     assert found is not None
     assert (found.offset, found.metadata, found.commit_timestamp_ms, found.topic_id) == (10, "m", 99, None)
+
+
+def test_offsets_of_another_topic_of_the_same_name_are_not_equal() -> None:
+    assert CommittedOffset(10, -1, "m", 99, topic_id=TOPIC_ID) != CommittedOffset(10, -1, "m", 99)
+    assert CommittedOffset(10, -1, "m", 99, topic_id=TOPIC_ID) == CommittedOffset(10, -1, "m", 99, topic_id=TOPIC_ID)
+
+
+def test_an_offset_that_expires_is_kept_without_the_id_that_its_record_has_no_room_for() -> None:
+    topic = OffsetCommitRequestTopic(name="t", partitions=[OffsetCommitRequestPartition()])
+    for expire_timestamp_ms, topic_id in ((None, TOPIC_ID), (100, None)):
+        accepted, *_ = accept_offsets([topic], 99, expire_timestamp_ms, 4096, {}, lambda name: TOPIC_ID)
+        assert accepted["t"][0].topic_id == topic_id
