@@ -8,12 +8,13 @@ owner in between.
 from typing import Any, Final, cast
 
 from coordinator.audit import schema
+from coordinator.audit.epochs import epoch_projections
 from coordinator.audit.fields import Fields, connection_fields
 from coordinator.audit.group_state import GroupAuditState, by_topic, named_partitions, partition_count
 from coordinator.audit.kind_audit import KindAudit, Projection, ms_between
-from coordinator.audit.world import World
+from coordinator.audit.world import Topic, World
 from coordinator.core.causes import Cause
-from coordinator.core.groups.states import EMPTY, GroupState
+from coordinator.core.groups.states import GroupState
 from coordinator.core.share import events
 from coordinator.core.share.group import PROTOCOL_TYPE, ShareGroup
 from coordinator.core.share.member import NO_PARTITIONS, ShareMember
@@ -22,6 +23,10 @@ from coordinator.core.share_records import PartitionReport
 STABLE_MEMBER: Final = "STABLE"
 NO_REBALANCE_TIMEOUT: Final = -1
 """Members of share groups have nothing to give up in time."""
+
+
+def _subscribed_topics(group: ShareGroup, world: World) -> dict[str, Topic]:
+    return world.topics(group.named_topics.counts.keys())
 
 
 def _joined(
@@ -87,77 +92,6 @@ def _removed(
         "last_committed_ms": None,
         "requested_by": None,
         **connection_fields(event.connection, event.coordinator_paused_ms),
-    }
-
-
-def _superseded(
-    event: events.ShareGroupEpochBumped, group: ShareGroup, state: GroupAuditState, before: GroupState, world: World
-) -> Fields | None:
-    if not state.is_rebalancing:
-        return None
-    return {
-        "rebalance_ms": ms_between(state.rebalance_started_ms, event.at_ms) if state.rebalance_started_ms else None,
-        "never_synced": [],
-        "unnamed_members": 0,
-        "awaits_target": False,
-    }
-
-
-def _rebalance_started(
-    event: events.ShareGroupEpochBumped, group: ShareGroup, state: GroupAuditState, before: GroupState, world: World
-) -> Fields:
-    state.start_rebalance((), event.at_ms)
-    state.is_rebalancing = True
-    existing = state.members.get(event.member_id)
-    member = None if existing is None else existing.member
-    triggers = state.begin_epoch(event.cause, member, event.reason, event.at_ms)
-    trigger = next((trigger for trigger in triggers if trigger.cause is event.cause), triggers[0])
-    is_first = event.cause is Cause.NEW_MEMBER and len(group.members) == 1
-    changed = {} if is_first else world.changed(state.topics)
-    return {
-        "cause": event.cause,
-        "member": trigger.member,
-        "reason": trigger.reason,
-        "members": len(group.members),
-        "triggers": triggers,
-        "topic_changes": world.topic_changes(changed) if changed else {},
-        "lag": None,
-        "recreated_topics": world.recreated_topics(changed) if changed else [],
-    }
-
-
-def _emptied(
-    event: events.ShareGroupEpochBumped, group: ShareGroup, state: GroupAuditState, before: GroupState, world: World
-) -> Fields | None:
-    if group.state is not EMPTY:
-        return None
-    triggers, unnamed_triggers = state.pop_triggers()
-    state.end_rebalance()
-    state.is_rebalancing = False
-    return {"rebalance_ms": 0, "triggers": triggers, "unnamed_triggers": unnamed_triggers}
-
-
-def _generation_started(
-    event: events.ShareTargetComputed, group: ShareGroup, state: GroupAuditState, before: GroupState, world: World
-) -> Fields:
-    triggers, unnamed_triggers = state.pop_triggers()
-    started_ms = state.rebalance_started_ms or event.at_ms
-    gone = world.gone_topics(state.topics)
-    state.topics = world.topics(group.named_topics.counts.keys())
-    state.start_generation(event.at_ms)
-    return {
-        "protocol_type": PROTOCOL_TYPE,
-        "protocol_name": event.assignor,
-        "leader": "",
-        "members": len(group.members),
-        "join_ms": ms_between(started_ms, event.at_ms),
-        "triggers": triggers,
-        "unnamed_triggers": unnamed_triggers,
-        "pending_members": [],
-        "slowest_member": None,
-        "slowest_join_ms": 0,
-        "target_epoch": event.epoch,
-        "gone_topics": gone,
     }
 
 
@@ -267,7 +201,7 @@ def _remember(group: ShareGroup, state: GroupAuditState, world: World) -> None:
         partitions = named_partitions(few, world.topic_name)
         state.remember_member(member, partitions, count - len(partitions))
         state.set_subscription(member.member_id, member.metadata.topics)
-    state.topics = world.topics(group.named_topics.counts.keys())
+    state.topics = _subscribed_topics(group, world)
 
 
 def _progress(group: ShareGroup, state: GroupAuditState) -> dict[str, schema.MemberProgress]:
@@ -288,12 +222,9 @@ SHARE: Final = KindAudit(
         events.ShareMemberJoined: (Projection(schema.MemberJoined, _joined),),
         events.ShareMemberUpdated: (Projection(schema.MemberRejoined, _updated),),
         events.ShareMemberRemoved: (Projection(schema.MemberRemoved, _removed),),
-        events.ShareGroupEpochBumped: (
-            Projection(schema.RebalanceSuperseded, _superseded),
-            Projection(schema.RebalanceStarted, _rebalance_started),
-            Projection(schema.GroupEmptied, _emptied),
+        **epoch_projections(
+            events.ShareGroupEpochBumped, events.ShareTargetComputed, PROTOCOL_TYPE, _subscribed_topics
         ),
-        events.ShareTargetComputed: (Projection(schema.GenerationStarted, _generation_started),),
         events.ShareMemberAssigned: (
             Projection(schema.MemberReconciled, _assigned),
             Projection(schema.GenerationStable, _stable),

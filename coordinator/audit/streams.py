@@ -8,12 +8,13 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final, cast
 
 from coordinator.audit import schema
+from coordinator.audit.epochs import epoch_projections
 from coordinator.audit.fields import Fields, connection_fields
 from coordinator.audit.group_state import GroupAuditState, by_topic
 from coordinator.audit.kind_audit import KindAudit, Projection, ms_between
 from coordinator.audit.world import Topic, World
 from coordinator.core.causes import Cause
-from coordinator.core.groups.states import ASSIGNING, EMPTY, RECONCILING, STABLE, GroupState
+from coordinator.core.groups.states import ASSIGNING, RECONCILING, STABLE, GroupState
 from coordinator.core.streams import events
 from coordinator.core.streams.group import PROTOCOL_TYPE, StreamsGroup
 from coordinator.core.streams.member import StreamsMember, TasksState
@@ -111,77 +112,6 @@ def _removed(
         "last_committed_ms": member.committed_ms,
         "requested_by": None,
         **connection_fields(event.connection, event.coordinator_paused_ms),
-    }
-
-
-def _superseded(
-    event: events.StreamsGroupEpochBumped, group: StreamsGroup, state: GroupAuditState, before: GroupState, world: World
-) -> Fields | None:
-    if not state.is_rebalancing:
-        return None
-    return {
-        "rebalance_ms": ms_between(state.rebalance_started_ms, event.at_ms) if state.rebalance_started_ms else None,
-        "never_synced": [],
-        "unnamed_members": 0,
-        "awaits_target": False,
-    }
-
-
-def _rebalance_started(
-    event: events.StreamsGroupEpochBumped, group: StreamsGroup, state: GroupAuditState, before: GroupState, world: World
-) -> Fields:
-    state.start_rebalance((), event.at_ms)
-    state.is_rebalancing = True
-    existing = state.members.get(event.member_id)
-    member = None if existing is None else existing.member
-    triggers = state.begin_epoch(event.cause, member, event.reason, event.at_ms)
-    trigger = next((trigger for trigger in triggers if trigger.cause is event.cause), triggers[0])
-    is_first = event.cause is Cause.NEW_MEMBER and len(group.members) == 1
-    changed = {} if is_first else world.changed(state.topics)
-    return {
-        "cause": event.cause,
-        "member": trigger.member,
-        "reason": trigger.reason,
-        "members": len(group.members),
-        "triggers": triggers,
-        "topic_changes": world.topic_changes(changed) if changed else {},
-        "lag": None,
-        "recreated_topics": world.recreated_topics(changed) if changed else [],
-    }
-
-
-def _emptied(
-    event: events.StreamsGroupEpochBumped, group: StreamsGroup, state: GroupAuditState, before: GroupState, world: World
-) -> Fields | None:
-    if group.state is not EMPTY:
-        return None
-    triggers, unnamed_triggers = state.pop_triggers()
-    state.end_rebalance()
-    state.is_rebalancing = False
-    return {"rebalance_ms": 0, "triggers": triggers, "unnamed_triggers": unnamed_triggers}
-
-
-def _generation_started(
-    event: events.StreamsTargetComputed, group: StreamsGroup, state: GroupAuditState, before: GroupState, world: World
-) -> Fields:
-    triggers, unnamed_triggers = state.pop_triggers()
-    started_ms = state.rebalance_started_ms or event.at_ms
-    gone = world.gone_topics(state.topics)
-    state.topics = _topics_needed(group, world)
-    state.start_generation(event.at_ms)
-    return {
-        "protocol_type": PROTOCOL_TYPE,
-        "protocol_name": event.assignor,
-        "leader": "",
-        "members": len(group.members),
-        "join_ms": ms_between(started_ms, event.at_ms),
-        "triggers": triggers,
-        "unnamed_triggers": unnamed_triggers,
-        "pending_members": [],
-        "slowest_member": None,
-        "slowest_join_ms": 0,
-        "target_epoch": event.epoch,
-        "gone_topics": gone,
     }
 
 
@@ -304,12 +234,9 @@ STREAMS: Final = KindAudit(
         events.StreamsMemberJoined: (Projection(schema.MemberJoined, _joined),),
         events.StreamsMemberUpdated: (Projection(schema.MemberRejoined, _updated),),
         events.StreamsMemberRemoved: (Projection(schema.MemberRemoved, _removed),),
-        events.StreamsGroupEpochBumped: (
-            Projection(schema.RebalanceSuperseded, _superseded),
-            Projection(schema.RebalanceStarted, _rebalance_started),
-            Projection(schema.GroupEmptied, _emptied),
+        **epoch_projections(
+            events.StreamsGroupEpochBumped, events.StreamsTargetComputed, PROTOCOL_TYPE, _topics_needed
         ),
-        events.StreamsTargetComputed: (Projection(schema.GenerationStarted, _generation_started),),
         events.StreamsMemberAssigned: (
             Projection(schema.MemberReconciled, _assigned),
             Projection(schema.GenerationStable, _stable),

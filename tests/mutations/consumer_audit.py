@@ -7,7 +7,7 @@ from tests.mutations.mutant import Mutant
 MUTANTS: Final = (
     Mutant(
         "an epoch that others have followed is not told as started",
-        "consumer_epochs._generation_started",
+        "epochs.generation_started",
         '"target_epoch": event.epoch,',
         '"target_epoch": group.epoch,',
     ),
