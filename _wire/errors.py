@@ -44,6 +44,11 @@ class ErrorCode(IntEnum):
         self.description = description
         return self
 
+    @classmethod
+    def _missing_(cls, code: object) -> "ErrorCode | None":
+        """A code of a later version of Kafka is an unknown error, as for its clients (`Errors.forCode`)."""
+        return cls.UNKNOWN_SERVER_ERROR if isinstance(code, int) else None
+
     UNKNOWN_SERVER_ERROR = -1, False, "the server failed in a way it has no code for"
     NONE = 0, False, "no error"
     OFFSET_OUT_OF_RANGE = 1, False, "the log holds no such offset"

@@ -141,8 +141,7 @@ class ErrorAnswer(ClientError):
 def raise_for_error(error_code: int, what: str) -> None:
     """Raise a ClientError unless the error code is NONE: an `ErrorAnswer` if it is one of Kafka's."""
     if error_code != ErrorCode.NONE:
-        try:
-            error = ErrorCode(error_code)
-        except ValueError:
-            raise ClientError(f"{what}: error {error_code}") from None
+        error = ErrorCode(error_code)
+        if error != error_code:  # of a later version
+            raise ClientError(f"{what}: error {error_code}")
         raise ErrorAnswer(what, error)

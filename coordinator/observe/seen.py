@@ -29,8 +29,10 @@ from coordinator.observe.logs import statements as said
 from coordinator.observe.logs.statements import OfGroup, Reason
 from coordinator.observe.places import Place
 
-MEMBERS_KEPT: Final = 200
-"""Of those that are gone."""
+GONE_KEPT: Final = 200
+"""Members that are gone or silent: a removal is told some time after."""
+MEMBERS_MAX: Final = 20_000
+"""Members of one group, whoever they are: any client may name any member."""
 SLACK_MS: Final = 1_000
 """A member is removed so much before its session ends by the times of a node, at most: clocks differ a little."""
 NOT_PROVIDED: Final = "not provided"
@@ -64,6 +66,7 @@ class SeenMember(msgspec.Struct):
     rejected_ms: int | None = None
     place: Place | None = None
     """Where the last of it was seen."""
+    group_instance_id: str | None = None
     is_gone: bool = False
     """It was told that it is removed."""
 
@@ -77,6 +80,8 @@ class SeenGroup(msgspec.Struct):
     leader: str = ""
     began: tuple[str, tuple[str, ...], str, Place] | None = None
     """Why, by whom, with which reason, and where it was seen first that a rebalance is under way."""
+    forgets_at: int = 2 * GONE_KEPT
+    """With so many members it is looked whom to forget."""
 
     # ---- what passes
 
@@ -84,7 +89,6 @@ class SeenGroup(msgspec.Struct):
         """Return what it means for a group of the classic protocol. `generation_id` is that of the last record."""
         sighting, place = statement.sighting, statement.place
         self.generation_id = max(self.generation_id, generation_id)
-        group_id = sighting.group_id
         match sighting:
             case Asked():
                 yield from self._asked(sighting, place)
@@ -93,7 +97,7 @@ class SeenGroup(msgspec.Struct):
             case Synced(error=0):
                 self._member(sighting.member_id, sighting.node_id, sighting.at_ms, place)
             case Left():
-                yield from self._left(sighting, place)
+                self._left(sighting, place)
             case Beat():
                 self._beat(sighting, place)
             case Heard():
@@ -105,8 +109,8 @@ class SeenGroup(msgspec.Struct):
                     member.heard_ms, member.silent, member.place = sighting.last_heard_ms, True, place
             case Closed():
                 self._closed(sighting, place)
-        assert group_id is not None
-        self._forget()
+        if len(self.members) >= self.forgets_at:
+            self._forget()
 
     def _member(self, member_id: str, node_id: int, at_ms: int, place: Place) -> SeenMember:
         """A member that is heard."""
@@ -117,25 +121,24 @@ class SeenGroup(msgspec.Struct):
         return member
 
     def _asked(self, asked: Asked, place: Place) -> Iterator[OfGroup]:
-        if asked.member_id:
-            member = self._member(asked.member_id, asked.node_id, asked.at_ms, place)
-            member.client = asked.client
-            if asked.api == "JoinGroup":
-                member.joined_ms = asked.at_ms
+        if not asked.member_id:
+            return
+        member = self._member(asked.member_id, asked.node_id, asked.at_ms, place)
+        member.client = asked.client
         if asked.api == "JoinGroup":
-            if self.began is None and asked.member_id:
-                is_new = self.members[asked.member_id].joined_generation < 0
+            member.joined_ms = asked.at_ms
+            if self.began is None:
+                is_new = member.joined_generation < 0
                 reason = Reason.NEW_MEMBER if is_new else Reason.UPDATED
                 if not is_new and asked.member_id == self.leader:
                     reason = Reason.LEADER_REJOINED
                 self.began = reason, (asked.member_id,), asked.reason, place
-        elif asked.has_assignments:
-            self.members[asked.member_id].synced_generation = asked.generation_id
+            return
+        member.synced_generation = asked.generation_id
+        if asked.has_assignments:
             yield said.AssignmentReceived(
                 place=place, group_id=asked.group_id, generation_id=asked.generation_id, leader=asked.member_id
             )
-        else:
-            self.members[asked.member_id].synced_generation = asked.generation_id
 
     def _joined(self, joined: Joined, place: Place) -> Iterator[OfGroup]:
         if joined.error != NONE:
@@ -148,6 +151,7 @@ class SeenGroup(msgspec.Struct):
         member = self._member(joined.member_id, joined.node_id, joined.at_ms, place)
         is_new = member.joined_generation < 0
         member.client, member.joined_ms = joined.client, joined.asked_ms
+        member.group_instance_id = joined.group_instance_id
         member.joined_generation = joined.generation_id
         member.session_timeout_ms = joined.session_timeout_ms
         member.rebalance_timeout_ms = joined.rebalance_timeout_ms
@@ -183,22 +187,28 @@ class SeenGroup(msgspec.Struct):
             client_reason=client_reason or NOT_PROVIDED,
         )
 
-    def _left(self, left: Left, place: Place) -> Iterator[OfGroup]:
+    def _left(self, left: Left, place: Place) -> None:
         for each in left.members if left.error == NONE else ():
-            if each.error != NONE:
+            member_id = each.member_id or self._holder_of(each.group_instance_id)
+            if each.error != NONE or not member_id:
                 continue
-            member_id = each.member_id or self._of_instance(each.group_instance_id)
             member = self.members.setdefault(member_id, SeenMember())
             member.left_ms, member.left_reason, member.place = left.at_ms, each.reason, place
             if not left.is_own and member.client.client_id and member.client.client_id != left.client.client_id:
                 member.removed_by = left.client
             if self.began is None:
                 self.began = Reason.LEFT, (member_id,), each.reason, place
-        yield from ()
 
-    def _of_instance(self, group_instance_id: str | None) -> str:
-        """LeaveGroup may name the instance alone: whose id that is is not seen in its own requests."""
-        return f"instance {group_instance_id}"
+    def _holder_of(self, group_instance_id: str | None) -> str:
+        """The member that joined last with an instance id, which LeaveGroup may name alone; empty: it was not seen."""
+        if group_instance_id is None:
+            return ""
+        holders = [
+            (member.joined_ms or 0, member_id)
+            for member_id, member in self.members.items()
+            if member.group_instance_id == group_instance_id
+        ]
+        return max(holders)[1] if holders else ""
 
     def _beat(self, beat: Beat, place: Place) -> None:
         member = self._member(beat.member_id, beat.node_id, beat.asked_ms, place)
@@ -230,9 +240,16 @@ class SeenGroup(msgspec.Struct):
             member.place = place
 
     def _forget(self) -> None:
-        gone = [member_id for member_id, member in self.members.items() if member.is_gone or member.silent]
-        for member_id in islice(gone, max(0, len(gone) - MEMBERS_KEPT)):
+        gone = [
+            member_id
+            for member_id, member in self.members.items()
+            if member.is_gone or member.silent or member.left_ms is not None
+        ]
+        for member_id in islice(gone, max(0, len(gone) - GONE_KEPT)):
             del self.members[member_id]
+        for member_id in list(islice(self.members, max(0, len(self.members) - MEMBERS_MAX))):
+            del self.members[member_id]
+        self.forgets_at = len(self.members) + GONE_KEPT
 
     # ---- what it adds to events
 

@@ -2,6 +2,7 @@
 
 from typing import Any, Final
 
+import msgspec
 import pytest
 
 from _wire.errors import ErrorCode
@@ -22,6 +23,7 @@ from coordinator.observe.kept_group import decode_group, encode_group
 from coordinator.observe.logs.statements import Sighted
 from coordinator.observe.places import Place, Source
 from coordinator.observe.records.stored import ClassicGroup, ClassicMember
+from coordinator.observe.seen import GONE_KEPT, MEMBERS_MAX, SeenGroup
 
 GROUP: Final = "g"
 NODE: Final = 1
@@ -189,3 +191,50 @@ def test_what_passed_and_what_is_recorded_is_told_once_and_is_not_inferred() -> 
     assert not any(observed.is_inferred for observed in found)
     stable = [observed.event for observed in found if type(observed.event).__name__ == "GenerationStable"]
     assert [event.rebalance_ms for event in stable] == [40, 120]
+
+
+HOSTILE: Final[dict[str, list[AnySighting]]] = {
+    "SyncGroup without a member": [sync("", LATER, 1, True), sync("", LATER, 1, False)],
+    "JoinGroup without a member": [Asked(GROUP, LATER, NODE, "JoinGroup", "", -1, False, client("x"))],
+    "an error of a later version": [Beat(GROUP, LATER + 1, NODE, "a", LATER, "Heartbeat", 1, 30_000, 1, client("a"))],
+    "an instance that nobody joined with": [
+        Left(GROUP, LATER, NODE, LATER - 1, 0, (Departure("", "i-1", "", 0), Departure("", None, "", 0)), ADMIN, False)
+    ],
+}
+
+
+@pytest.mark.parametrize("case", HOSTILE)
+def test_what_no_client_should_send_tells_nothing(case: str) -> None:
+    events = [observed.event for observed in told([*two_members(), *HOSTILE[case]])]
+    assert events == [observed.event for observed in told(two_members())]
+
+
+def test_a_static_member_that_is_removed_by_its_instance_id_has_left() -> None:
+    instance = two_members()
+    joined = instance[3]
+    assert isinstance(joined, Joined)
+    instance[3] = msgspec.structs.replace(joined, group_instance_id="i-1")
+    removal = Left(GROUP, LATER, NODE, LATER - 1, 0, (Departure("", "i-1", "", 0),), ADMIN, False)
+    events = [observed.event for observed in told([*instance, removal, *next_generation(LATER + 100)])]
+    (removed,) = [event for event in events if type(event).__name__ == "MemberRemoved"]
+    assert (str(removed.cause), removed.requested_by.client_id) == ("member_left", "admin")
+
+
+def test_members_that_anybody_may_name_are_bounded() -> None:
+    seen = SeenGroup()
+    place = Place(Source.NODE, "node 1", LATER)
+    for number in range(MEMBERS_MAX + 1_000):
+        heard = Heard(GROUP, LATER, NODE, f"m-{number}", client("x"))
+        list(seen.apply(Sighted(place=place, group_id=GROUP, sighting=heard), 1))
+    assert MEMBERS_MAX <= len(seen.members) <= MEMBERS_MAX + GONE_KEPT
+    assert f"m-{MEMBERS_MAX + 999}" in seen.members
+
+
+def test_of_members_that_are_silent_the_last_are_kept() -> None:
+    seen = SeenGroup()
+    place = Place(Source.NODE, "node 1", LATER)
+    for number in range(1_000):
+        silent = Silent(GROUP, LATER, NODE, f"m-{number}", LATER)
+        list(seen.apply(Sighted(place=place, group_id=GROUP, sighting=silent), 1))
+    assert GONE_KEPT <= len(seen.members) <= 3 * GONE_KEPT
+    assert "m-999" in seen.members
