@@ -136,7 +136,7 @@ def _digest(secret: bytes) -> bytes:
 
 def _is_any(secret: bytes, secrets: list[bytes]) -> bool:
     digest = _digest(secret)
-    return sum([hmac.compare_digest(digest, each) for each in secrets]) > 0
+    return sum([hmac.compare_digest(digest, secret) for secret in secrets]) > 0
 
 
 async def _reject(send: Send, status: int, header: bytes, value: bytes, text: str) -> None:

@@ -24,7 +24,7 @@ def record_hash(record: Record) -> bytes:
     """The hash of a record with all its headers, so also of all records before it."""
     key, value, headers = record
     digest = sha256()
-    for part in (key, value, *(each for name, content in headers for each in (name.encode(), content))):
+    for part in (key, value, *(text for name, content in headers for text in (name.encode(), content))):
         size = -1 if part is None else len(part)
         digest.update(size.to_bytes(8, "big", signed=True))
         digest.update(part or b"")

@@ -39,7 +39,7 @@ def rebalance_started(event: Any, group: Any, state: GroupAuditState, before: Gr
     triggers = state.begin_epoch(event.cause, member, event.reason, event.at_ms)
     trigger = triggers[0]
     if trigger.cause is not event.cause:
-        trigger = next(each for each in triggers if each.cause is event.cause)
+        trigger = next(trigger for trigger in triggers if trigger.cause is event.cause)
     # What changed while nobody was there began no rebalance.
     is_first = event.cause is Cause.NEW_MEMBER and len(group.members) == 1
     changed = {} if is_first else world.changed(state.topics)

@@ -152,7 +152,7 @@ def _stable(
 def _records_reported(
     event: events.ShareRecordsReported, group: ShareGroup, state: GroupAuditState, before: GroupState, world: World
 ) -> Fields:
-    told = event.report
+    report = event.report
 
     def member(member_id: str) -> Any:
         """Who fetches may be no member of the group."""
@@ -167,26 +167,26 @@ def _records_reported(
         )
 
     return {
-        "interval_ms": told.interval_ms,
-        "lock_duration_ms": told.lock_duration_ms,
-        "delivery_count_limit": told.delivery_count_limit,
-        "counts": told.counts,
+        "interval_ms": report.interval_ms,
+        "lock_duration_ms": report.lock_duration_ms,
+        "delivery_count_limit": report.delivery_count_limit,
+        "counts": report.counts,
         "partitions": [
             schema.SharePartitionRecords(
-                world.topic_name(each.topic_id),
-                each.partition,
-                cast(Any, each.counts),
-                each.start_offset,
-                each.in_flight,
-                each.lag,
-                first_of(each),
-                [schema.EndedRecords(*ended[:4], member(ended.member_id)) for ended in each.records],
+                world.topic_name(partition.topic_id),
+                partition.partition,
+                cast(Any, partition.counts),
+                partition.start_offset,
+                partition.in_flight,
+                partition.lag,
+                first_of(partition),
+                [schema.EndedRecords(*ended[:4], member(ended.member_id)) for ended in partition.records],
             )
-            for each in told.partitions
+            for partition in report.partitions
         ],
-        "unnamed_partitions": told.unnamed_partitions,
-        "members": [schema.ShareMemberRecords(member(each.member_id), cast(Any, each.counts)) for each in told.members],
-        "unnamed_members": told.unnamed_members,
+        "unnamed_partitions": report.unnamed_partitions,
+        "members": [schema.ShareMemberRecords(member(one.member_id), cast(Any, one.counts)) for one in report.members],
+        "unnamed_members": report.unnamed_members,
     }
 
 

@@ -79,7 +79,7 @@ def back_up(
         OSError: a file cannot be read or written.
     """
     properties = [_properties_of(directory) for directory in directories]
-    if len({each["cluster.id"] for each in properties}) > 1:
+    if len({entries["cluster.id"] for entries in properties}) > 1:
         raise BackupError(f"{_named(directories)} belong to several servers")
     if not any((directory / folder_name(METADATA_LOG, 0)).is_dir() for directory in directories):
         raise BackupError(f"none of {_named(directories)} has the metadata log: name all of log.dirs")

@@ -277,9 +277,9 @@ class LogCleaner:
 
     def _store_checkpoint(self) -> None:
         cleaned = {(log.topic, log.partition): offset for log, offset in self._cleaned_to.items() if log.segments}
-        known = {key: offset for key, offset in self._stored.items() if self._image.has_partition(*key)}
+        existing = {key: offset for key, offset in self._stored.items() if self._image.has_partition(*key)}
         try:
-            self._checkpoint.write(known | cleaned)
+            self._checkpoint.write(existing | cleaned)
         except OSError as problem:
             logger.error("cannot store the checkpoint of the log cleaner", problem=str(problem))
 

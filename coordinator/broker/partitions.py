@@ -268,10 +268,10 @@ class Partitions:
 
     def log_config(self, topic: Topic) -> LogConfig:
         """The settings of the logs of a topic."""
-        known = self._log_configs.get(topic.name)
-        if known is None or known[0] is not topic:
-            known = self._log_configs[topic.name] = topic, log_config(topic.name, topic.configs, self._config)
-        return known[1]
+        kept = self._log_configs.get(topic.name)
+        if kept is None or kept[0] is not topic:
+            kept = self._log_configs[topic.name] = topic, log_config(topic.name, topic.configs, self._config)
+        return kept[1]
 
     def configs_changed(self, name: str) -> None:
         """Give the open logs of a topic its configs, which have changed in the metadata."""

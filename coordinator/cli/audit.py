@@ -99,8 +99,8 @@ def verify(bootstrap: Bootstrap) -> None:
             if verified.broken is not None:
                 offset, event, problem = verified.broken
                 click.echo(f"partition {partition}, offset {offset}: {plain(event)} {plain(problem)}")
-    broken = sum(each.broken is not None for each in found)
-    chained, unchained = sum(each.chained for each in found), sum(each.unchained for each in found)
+    broken = sum(partition.broken is not None for partition in found)
+    chained, unchained = sum(partition.chained for partition in found), sum(partition.unchained for partition in found)
     if broken:
         raise click.ClickException(f"{broken} of {len(found)} partitions are not as they were written")
     if not chained:

@@ -28,8 +28,8 @@ def command() -> None:
 
 QUERIES: Final = (list_command, describe_command, why_command, history_command, diff_command)
 CHANGES: Final = (reset_command, remove_members_command, delete_command)
-for each in (*QUERIES, *CHANGES):
-    command.add_command(each)
+for subcommand in (*QUERIES, *CHANGES):
+    command.add_command(subcommand)
 
 
 @command.command("what-if")

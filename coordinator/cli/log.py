@@ -154,14 +154,14 @@ def _repair(folder: Path) -> int:
 
 def _repair_log(fs: FileSystem, folder: Path, key: tuple[str, int], clean: bool, *, dry_run: bool) -> list[Repaired]:
     repaired = repair_log(fs, folder, *key, clean=clean, dry_run=dry_run)
-    for each in repaired:
-        damage = each.damage
-        copy = "" if each.copied_to is None else f", copied to {each.copied_to.relative_to(folder)}"
+    for repair in repaired:
+        damage = repair.damage
+        copy = "" if repair.copied_to is None else f", copied to {repair.copied_to.relative_to(folder)}"
         click.echo(
             f"{damage.path.relative_to(folder)}: position {damage.position}, {damage.size_bytes} bytes,"
             f" {offsets_between(damage.first_offset, damage.next_offset)}{copy}"
         )
-    touched = {each.damage.path.stem for each in repaired}
+    touched = {repair.damage.path.stem for repair in repaired}
     for path in wrong_indexes(fs, folder, *key):
         if path.stem not in touched:
             click.echo(f"{path.relative_to(folder)}: does not fit its log file, built again")

@@ -56,7 +56,7 @@ def _forget(directory: LogDirectory, lost: str) -> int:
             printable(f"no other log directory has this path or id: {lost}; known: {', '.join(others) or 'none'}")
         )
     moved = {
-        topic.name: ["" if each == found else each for each in topic.directories]
+        topic.name: ["" if directory == found else directory for directory in topic.directories]
         for topic in store.image.topics.values()
         if found in topic.directories
     }

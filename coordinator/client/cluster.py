@@ -204,7 +204,7 @@ def _list_offsets(
     by_topic: dict[str, list[ListOffsetsPartition]] = {}
     for topic, index in partitions:
         by_topic.setdefault(topic, []).append(ListOffsetsPartition(partition_index=index, timestamp=timestamp))
-    topics = [ListOffsetsTopic(name=name, partitions=each) for name, each in by_topic.items()]
+    topics = [ListOffsetsTopic(name=name, partitions=listed) for name, listed in by_topic.items()]
     request = ListOffsetsRequest(replica_id=-1, topics=topics, isolation_level=isolation_level)
     return {
         (topic.name, partition.partition_index): partition.offset
@@ -244,6 +244,6 @@ def _fetch(connection: WireConnection, partition: Partition, offset: int, bytes_
     )
     response = connection.send_latest(request, FETCH_VERSION_MAX)
     for of_topic in response.responses:
-        for each in of_topic.partitions:
-            return each.error_code, memoryview(each.records or b"")
+        for fetched in of_topic.partitions:
+            return fetched.error_code, memoryview(fetched.records or b"")
     return response.error_code, memoryview(b"")

@@ -95,10 +95,10 @@ def plan_reset(
     """
     with Cluster(server, CLIENT_ID, ANSWER_SECONDS) as cluster:
         coordinator = cluster.coordinator(group_id)
-        known = _offsets_of(coordinator, group_id)
-        before = {tp: offset for tp, offset in known.items() if offset is not None}
-        listed = known if target.offsets is None else target.offsets
-        leaders = cluster.leaders({topic} if topic else {each for each, _ in listed})
+        committed_offsets = _offsets_of(coordinator, group_id)
+        before = {tp: offset for tp, offset in committed_offsets.items() if offset is not None}
+        listed = committed_offsets if target.offsets is None else target.offsets
+        leaders = cluster.leaders({topic} if topic else {name for name, _ in listed})
         chosen = sorted(
             tp
             for tp in (leaders if topic and target.offsets is None else listed)
@@ -163,7 +163,9 @@ def change_offsets(server: Server, group_id: str, changes: Sequence[OffsetChange
         committed = [change for change in changes if change.after is not None]
         if is_share_group(coordinator, group_id):
             for part in _parts(committed):
-                offsets = {(each.topic, each.partition): each.after for each in part if each.after is not None}
+                offsets = {
+                    (change.topic, change.partition): change.after for change in part if change.after is not None
+                }
                 alter_share_offsets(coordinator, group_id, offsets)
             if deleted:
                 delete_share_offsets(coordinator, group_id, dict.fromkeys(change.topic for change in deleted))
@@ -191,8 +193,10 @@ def remove_members(server: Server, group_id: str, member_ids: Sequence[str], rea
         if coordinator.latest_version(LeaveGroupRequest.API_KEY) < LEAVE_GROUP_OF_MEMBERS:
             raise ClientError(f"{coordinator.bootstrap} is too old to remove members")
         members = [
-            MemberIdentity(member_id=each, group_instance_id=members_by_id[each].group_instance_id, reason=reason)
-            for each in member_ids
+            MemberIdentity(
+                member_id=member_id, group_instance_id=members_by_id[member_id].group_instance_id, reason=reason
+            )
+            for member_id in member_ids
         ]
         response = coordinator.send_latest(LeaveGroupRequest(group_id=group_id, members=members))
         raise_for_error(response.error_code, f"cannot remove members of group {group_id}")

@@ -142,7 +142,7 @@ def find_standing(
         return {}
     try:
         for topic in (OFFSETS_TOPIC, MEMBERSHIP_TOPIC):
-            count = sum(each == topic for each, _ in leaders)
+            count = sum(name == topic for name, _ in leaders)
             if count:
                 partition = topic, partition_for(group_id, count)
                 from_ms = _read(cluster, scan, partition, leaders)

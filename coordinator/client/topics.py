@@ -65,13 +65,13 @@ def list_topics(server: Server) -> list[TopicSummary]:
         response = connection.send_latest(MetadataRequest(topics=None))
     return [
         TopicSummary(
-            each.name or "",
-            len(each.partitions),
-            max((len(partition.replica_nodes) for partition in each.partitions), default=0),
-            each.is_internal,
+            topic.name or "",
+            len(topic.partitions),
+            max((len(partition.replica_nodes) for partition in topic.partitions), default=0),
+            topic.is_internal,
         )
-        for each in sorted(response.topics, key=lambda topic: topic.name or "")
-        if each.error_code == ErrorCode.NONE
+        for topic in sorted(response.topics, key=lambda topic: topic.name or "")
+        if topic.error_code == ErrorCode.NONE
     ]
 
 
@@ -95,14 +95,14 @@ def describe_topic(server: Server, name: str) -> TopicDescription:
         configs,
         [
             PartitionDescription(
-                each.partition_index,
-                each.leader_id,
-                list(each.replica_nodes),
-                list(each.isr_nodes),
-                starts.get((name, each.partition_index)),
-                ends.get((name, each.partition_index)),
+                partition.partition_index,
+                partition.leader_id,
+                list(partition.replica_nodes),
+                list(partition.isr_nodes),
+                starts.get((name, partition.partition_index)),
+                ends.get((name, partition.partition_index)),
             )
-            for each in sorted(topic.partitions, key=lambda partition: partition.partition_index)
+            for partition in sorted(topic.partitions, key=lambda partition: partition.partition_index)
         ],
     )
 

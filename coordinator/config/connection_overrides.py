@@ -40,7 +40,7 @@ def _addresses_of(name: str, text: str, host: str) -> set[str]:
         found = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError):
         raise ConfigError(f"{name}={text}: the host {host!r} is unknown") from None
-    return {str(each[4][0]).removeprefix(IPV4_MAPPED) for each in found}
+    return {str(info[4][0]).removeprefix(IPV4_MAPPED) for info in found}
 
 
 def _is_address(host: str) -> bool:

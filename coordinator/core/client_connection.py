@@ -26,7 +26,7 @@ class Denials(msgspec.Struct):
 
     def since(self, time_ms: int) -> list[int]:
         """Those after a time."""
-        return [each for each in self.times_ms if each > time_ms]
+        return [at_ms for at_ms in self.times_ms if at_ms > time_ms]
 
 
 class Rejection(NamedTuple):

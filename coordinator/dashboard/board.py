@@ -250,8 +250,8 @@ class Board:
         self.rebalances_by_minute[minute] += 1
         if len(self.rebalances_by_minute) > MINUTES_KEPT:
             oldest = max(self.rebalances_by_minute) - MINUTES_KEPT
-            for each in [rebalance for rebalance in self.rebalances_by_minute if rebalance <= oldest]:
-                del self.rebalances_by_minute[each]
+            for expired in [rebalance for rebalance in self.rebalances_by_minute if rebalance <= oldest]:
+                del self.rebalances_by_minute[expired]
 
 
 def _row_of_lag(sampled: SampledGroup) -> GroupRow:

@@ -70,7 +70,7 @@ def of_member(lags: Lags, sampled: SampledGroup, member_id: str) -> Json | None:
 
 def of_partition(lags: Lags, sampled: SampledGroup, topic: str, partition: int) -> list[Point]:
     """The last hour of one partition of a group."""
-    requested = [each for each in sampled.group.partitions if (each.topic, each.partition) == (topic, partition)]
+    requested = [row for row in sampled.group.partitions if (row.topic, row.partition) == (topic, partition)]
     return lags.of_partitions(sampled.group.group_id, requested)
 
 

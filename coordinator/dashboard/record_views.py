@@ -48,12 +48,12 @@ def _summed(several: Iterable[ShareRecordCounts]) -> Json:
 
 def _partitions(events: list[ShareRecords], names: MemberNames) -> list[Json]:
     """Each share partition as it was when it was named last, at `at_ms`, with the sums of its counts."""
-    told: dict[tuple[str, int], list[tuple[ShareRecords, SharePartitionRecords]]] = {}
+    by_partition: dict[tuple[str, int], list[tuple[ShareRecords, SharePartitionRecords]]] = {}
     for event in events:
         for partition in event.partitions:
-            told.setdefault((partition.topic, partition.partition), []).append((event, partition))
+            by_partition.setdefault((partition.topic, partition.partition), []).append((event, partition))
     found = []
-    for (topic, index), several in sorted(told.items()):
+    for (topic, index), several in sorted(by_partition.items()):
         event, last = several[-1]
         first = last.first if event is events[-1] else None
         found.append(
@@ -66,19 +66,19 @@ def _partitions(events: list[ShareRecords], names: MemberNames) -> list[Json]:
                 "lag": last.lag,
                 "standing_since_ms": None if first is None else first.since_ms,
                 "held_by": None if first is None or first.member is None else _name(first.member, names),
-                "counts": _summed(each.counts for _, each in several),
+                "counts": _summed(counts.counts for _, counts in several),
             }
         )
     return found
 
 
 def _members(events: list[ShareRecords], names: MemberNames) -> list[Json]:
-    told: dict[str, tuple[MemberRef, list[ShareRecordCounts]]] = {}
+    by_member: dict[str, tuple[MemberRef, list[ShareRecordCounts]]] = {}
     for event in events:
-        for each in event.members:
-            told.setdefault(each.member.member_id, (each.member, []))[1].append(each.counts)
-    found = [{"member": _name(member, names), "counts": _summed(counts)} for member, counts in told.values()]
-    return sorted(found, key=lambda each: (-each["counts"]["acquired"], each["member"]["name"]))
+        for member in event.members:
+            by_member.setdefault(member.member.member_id, (member.member, []))[1].append(member.counts)
+    found = [{"member": _name(member, names), "counts": _summed(counts)} for member, counts in by_member.values()]
+    return sorted(found, key=lambda row: (-row["counts"]["acquired"], row["member"]["name"]))
 
 
 def _ended(events: list[ShareRecords], names: MemberNames) -> list[Json]:

@@ -149,7 +149,7 @@ def error_named(name: str) -> ErrorCode:
 
 def nearest(name: str, names: Sequence[str]) -> str:
     """Which of the names was probably meant; all of them if none is near."""
-    upper = {each.upper(): each for each in names}
+    upper = {name.upper(): name for name in names}
     import difflib
 
     near = difflib.get_close_matches(name.upper(), upper, n=1)

@@ -58,7 +58,7 @@ class FolderChange(msgspec.Struct):
             if root.resolve() in [other.resolve() for other in roots[:number]]:
                 raise DataDirectoryError(f"{root} is named twice")
         properties = {root: _read_properties(fs, root, command) for root in roots}
-        owners = {(each["cluster.id"], each["node.id"]) for each in properties.values()}
+        owners = {(entries["cluster.id"], entries["node.id"]) for entries in properties.values()}
         if len(owners) > 1:
             raise DataDirectoryError("the folders belong to different nodes or clusters")
         ((_, node_id),) = owners

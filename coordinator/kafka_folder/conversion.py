@@ -238,7 +238,7 @@ def _check_partitions(kafka: KafkaImage, change: FolderChange) -> None:
         DataDirectoryError: one is not.
     """
     fs, node_id = change.fs, change.node_id
-    directory_ids = {_id_bytes(each["directory.id"]) for each in change.properties.values()}
+    directory_ids = {_id_bytes(entries["directory.id"]) for entries in change.properties.values()}
     stored: dict[tuple[str, int], Path] = {}
     for folder in (root / name for root in change.roots for name in fs.names(root)):
         key = parse_folder_name(folder.name)

@@ -150,8 +150,8 @@ class DiskFileSystem:
     def make_directory(self, path: Path) -> None:
         # `mkdir(parents=True)` would use the mode for the last directory only.
         missing = [parent for parent in path.parents if not parent.exists()]
-        for each in (*reversed(missing), path):
-            each.mkdir(DIRECTORY_MODE, exist_ok=True)
+        for folder in (*reversed(missing), path):
+            folder.mkdir(DIRECTORY_MODE, exist_ok=True)
 
     def modified_ms(self, path: Path) -> int:
         return path.stat().st_mtime_ns // 1_000_000

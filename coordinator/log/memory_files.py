@@ -109,7 +109,7 @@ class MemoryFileSystem:
         del self._files[path]
 
     def remove_tree(self, path: Path) -> None:
-        self._files = {each: content for each, content in self._files.items() if path not in each.parents}
+        self._files = {file: content for file, content in self._files.items() if path not in file.parents}
         self._directories = {
             directory for directory in self._directories if directory != path and path not in directory.parents
         }

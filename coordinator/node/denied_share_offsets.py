@@ -49,7 +49,7 @@ def share_offsets_not_deleted(
 def remove_from_share_offsets(denied: Denied, request: Any, call: RequestContext, access: Access) -> Steps[Part]:
     """Groups, and of the others topics."""
     left, refused = [], []
-    taken: dict[str, list[describing.ResponseTopic]] = {}
+    removed: dict[str, list[describing.ResponseTopic]] = {}
     for group in request.groups:
         if (ResourceType.GROUP, group.group_id) in denied:
             error = ErrorCode.GROUP_AUTHORIZATION_FAILED
@@ -57,7 +57,7 @@ def remove_from_share_offsets(denied: Denied, request: Any, call: RequestContext
         else:
             left.append(group)
             if group.topics is not None:
-                taken[group.group_id] = yield from _remove_topics(denied, group)
+                removed[group.group_id] = yield from _remove_topics(denied, group)
         yield
     request.groups = left
     if not left:
@@ -66,23 +66,23 @@ def remove_from_share_offsets(denied: Denied, request: Any, call: RequestContext
     def add_to(response: describing.DescribeShareGroupOffsetsResponse) -> None:
         for group in response.groups:
             if not group.error_code:
-                group.topics.extend(taken.get(group.group_id, ()))
+                group.topics.extend(removed.get(group.group_id, ()))
         response.groups.extend(refused)
 
     return Part(add_to=add_to)
 
 
 def _remove_topics(denied: Denied, group: Any) -> Steps[list[describing.ResponseTopic]]:
-    left, taken = [], []
+    left, removed = [], []
     for position, topic in enumerate(group.topics):
         if (ResourceType.TOPIC, topic.topic_name) in denied:
-            taken.append(_denied_topic(topic))
+            removed.append(_denied_topic(topic))
         else:
             left.append(topic)
         if position % ELEMENTS_AT_ONCE == ELEMENTS_AT_ONCE - 1:
             yield
     group.topics = left
-    return taken
+    return removed
 
 
 def _denied_topic(topic: Any) -> describing.ResponseTopic:

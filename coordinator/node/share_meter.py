@@ -49,10 +49,10 @@ class ShareMeter:
         pruned = self._coordinator.pruned.items()
         yield d.SHARE_STATE_PRUNED, [((SHARE_STATE_TOPIC, str(partition)), offset) for partition, offset in pruned]
         some = [] if plane is None else list(islice(plane.share_partitions, PARTITIONS_MEASURED_MAX))
-        names = [(each, _names(each)) for each in some]
-        yield d.SHARE_IN_FLIGHT_MESSAGES, [(labels, each.window.record_count) for each, labels in names]
-        yield d.SHARE_IN_FLIGHT_BATCHES, [(labels, each.window.piece_count) for each, labels in names]
-        yield d.SHARE_LOCK_TIMEOUTS, [(labels, each.locks_ended) for each, labels in names]
+        names = [(partition, _names(partition)) for partition in some]
+        yield d.SHARE_IN_FLIGHT_MESSAGES, [(labels, partition.window.record_count) for partition, labels in names]
+        yield d.SHARE_IN_FLIGHT_BATCHES, [(labels, partition.window.piece_count) for partition, labels in names]
+        yield d.SHARE_LOCK_TIMEOUTS, [(labels, partition.locks_ended) for partition, labels in names]
 
 
 def _names(share_partition: "SharePartition") -> tuple[str, str, str]:

@@ -61,9 +61,9 @@ class ShareReports:
 
     def report(self) -> None:
         """An interval is over."""
-        self._loop.slices.start(self._tell(self.tallies.take()), lambda _: None, _failed)
+        self._loop.slices.start(self._report_tallies(self.tallies.pop_all()), lambda _: None, _failed)
 
-    def _tell(self, tallies: list[Tally]) -> Steps[None]:
+    def _report_tallies(self, tallies: list[Tally]) -> Steps[None]:
         groups: dict[str, _GroupRecords] = {}
         wall_ms = self._loop.wall_ms()
         for number, tally in enumerate(tallies, 1):
@@ -78,7 +78,7 @@ class ShareReports:
             settings = self._settings.of(group_id)
             limits = self._interval_ms, settings.lock_duration_ms, settings.delivery_count_limit
             if records.has_something:
-                self._report(group_id, records.told(limits))
+                self._report(group_id, records.summary(limits))
             yield
 
 
@@ -120,11 +120,11 @@ class _GroupRecords:
                 )
             )
 
-    def told(self, limits: tuple[int, int, int]) -> RecordsReport:
+    def summary(self, limits: tuple[int, int, int]) -> RecordsReport:
         partitions = sorted(self._partitions, key=_weight, reverse=True)[:SHARE_PARTITIONS_NAMED_MAX]
         named = [(member_id, counts) for member_id, counts in self._members.items() if member_id != OTHERS]
-        named.sort(key=lambda each: (each[1].acquired, each[1].lock_ended), reverse=True)
-        members = tuple(MemberReport(*each) for each in named[:SHARE_MEMBERS_NAMED_MAX])
+        named.sort(key=lambda tally: (tally[1].acquired, tally[1].lock_ended), reverse=True)
+        members = tuple(MemberReport(*tally) for tally in named[:SHARE_MEMBERS_NAMED_MAX])
         return RecordsReport(
             *limits,
             self._counts,

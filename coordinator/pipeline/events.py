@@ -144,7 +144,7 @@ def _about(value: bytes) -> AnyCoordinatorEvent | None:
         event: AnyCoordinatorEvent = decode_coordinator_event(value)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return None
-    numbers = (each for each in msgspec.structs.astuple(event) if isinstance(each, int))
+    numbers = (value for value in msgspec.structs.astuple(event) if isinstance(value, int))
     return event if all(abs(number) <= _NUMBER_MAX for number in numbers) else None
 
 

@@ -109,8 +109,8 @@ class Fold:
         for (group_id, window_ms, cause, group_type), count in self._rates.items():
             row = {"group_id": group_id, "window_start_ms": window_ms, "cause": cause, "rebalances": count}
             self.rows[REBALANCE_RATES].append({**row, "group_type": group_type})
-        for each in self._open.values():
-            self._close(each)
+        for opened in self._open.values():
+            self._close(opened)
         self._open.clear()
         groups = {group_id: _encoded(self._groups[group_id]) for group_id in self._touched}
         return PartitionState(groups, self._read, self._about if self._has_heard else None)
@@ -236,7 +236,7 @@ class Fold:
         if seq <= group.seq:
             if seq not in group.missing:
                 return False
-            group.missing = [each for each in group.missing if each != seq]
+            group.missing = [number for number in group.missing if number != seq]
             self._touched.add(group_id)
             self._add_gap(event, seq, seq, position, is_filled=True)
             return True

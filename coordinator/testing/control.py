@@ -108,7 +108,7 @@ class Control:
         chosen = [self._choose(topic, key, partition, existing.partitions) for key, _ in records]
         offsets: dict[int, int] = {}
         for index in sorted(set(chosen)):
-            own = [(key, value) for (key, value), each in zip(records, chosen, strict=True) if each == index]
+            own = [(key, value) for (key, value), number in zip(records, chosen, strict=True) if number == index]
             offsets[index] = self._append(topic, index, own)
         placed = []
         for index in chosen:

@@ -53,11 +53,11 @@ class Deliveries:
         `topic_name(topic_id)` is the name of a topic; None if there is none any more.
         """
         found: dict[tuple[str, int, int], tuple[int, list[str]]] = {}
-        for each in self._by_group.get(group_id, ()):
-            topic = topic_name(each.topic_id) or f"topic {each.topic_id.hex()}"
-            for offset in range(each.first_offset, each.last_offset + 1):
-                count, clients = found.get((topic, each.partition, offset), (0, []))
-                found[topic, each.partition, offset] = max(count, each.times), [*clients, each.client_id]
+        for delivery in self._by_group.get(group_id, ()):
+            topic = topic_name(delivery.topic_id) or f"topic {delivery.topic_id.hex()}"
+            for offset in range(delivery.first_offset, delivery.last_offset + 1):
+                count, clients = found.get((topic, delivery.partition, offset), (0, []))
+                found[topic, delivery.partition, offset] = max(count, delivery.times), [*clients, delivery.client_id]
         return [Delivered(*where, count, tuple(clients)) for where, (count, clients) in sorted(found.items())]
 
     def _noting(self, handler: Handler, request: Any, context: RequestContext) -> Any:
@@ -89,11 +89,11 @@ def check_deliveries(
     if records is not None and len(found) != records:
         raise AssertionError(f"{group} delivered {counted(len(found), 'record')}, and {records} was expected")
     for wrong, expected in (
-        ([each for each in found if at_most is not None and each.times > at_most], f"at most {at_most}"),
-        ([each for each in found if at_least is not None and each.times < at_least], f"at least {at_least}"),
+        ([record for record in found if at_most is not None and record.times > at_most], f"at most {at_most}"),
+        ([record for record in found if at_least is not None and record.times < at_least], f"at least {at_least}"),
     ):
         if wrong:
-            lines = [f"  {_in_words(each)}" for each in wrong[:NAMED_MAX]]
+            lines = [f"  {_in_words(record)}" for record in wrong[:NAMED_MAX]]
             more = [f"  and {len(wrong) - NAMED_MAX} more"] if len(wrong) > NAMED_MAX else []
             what = f"{group} delivered {counted(len(wrong), 'record')} otherwise than {expected} times:"
             raise AssertionError("\n".join([what, *lines, *more]))
@@ -103,4 +103,4 @@ def check_deliveries(
 
 def _in_words(record: Delivered) -> str:
     where = f"offset {record.offset} of {plain(record.topic)}-{record.partition}"
-    return f"{where}: {counted(record.times, 'time')}, to {listed([plain(each) for each in record.clients])}"
+    return f"{where}: {counted(record.times, 'time')}, to {listed([plain(client) for client in record.clients])}"

@@ -116,7 +116,7 @@ MUTANTS: Final = (
     Mutant(
         "what is in a missing directory is created again, empty",
         "DirectoryAssignment.reconcile",
-        "if id_ and id_ not in known",
+        "if id_ and id_ not in existing",
         "if False",
     ),
     Mutant(

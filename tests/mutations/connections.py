@@ -209,8 +209,8 @@ ACCEPTING_MUTANTS: Final = (
     Mutant(
         "IPv4 clients of IPv6 sockets have no overrides",
         "_addresses_of",
-        "return {str(each[4][0]).removeprefix(IPV4_MAPPED) for each in found}",
-        "return {str(each[4][0]) for each in found}",
+        "return {str(info[4][0]).removeprefix(IPV4_MAPPED) for info in found}",
+        "return {str(info[4][0]) for info in found}",
     ),
 )
 

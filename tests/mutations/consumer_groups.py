@@ -56,8 +56,8 @@ MUTANTS: Final = (
     Mutant(
         "a change of the configs of a group is not noticed",
         "CurrentGroupSettings.of",
-        "if known is None or known[0] is not configs:",
-        "if known is None:",
+        "if kept is None or kept[0] is not configs:",
+        "if kept is None:",
     ),
     Mutant(
         "what the group found of a subscription is taken for that of another",

@@ -21,7 +21,7 @@ MUTANTS: Final = (
     Mutant(
         "configs of brokers that are read-only can change",
         "check_broker_configs",
-        "if fixed := [each for each in after if _is_read_only(each)]:",
+        "if fixed := [key for key in after if _is_read_only(key)]:",
         "if fixed := []:",
     ),
     Mutant(
@@ -33,7 +33,7 @@ MUTANTS: Final = (
     Mutant(
         "the listeners of a running server can be set",
         "check_broker_configs",
-        "after[each] != before.get(each) and _is_read_at_start(each)",
+        "after[key] != before.get(key) and _is_read_at_start(key)",
         "False",
     ),
     Mutant(

@@ -8,13 +8,13 @@ MUTANTS: Final = (
     Mutant(
         "an older state epoch may initialize a state",
         "decisions.initialize",
-        "if _is_fenced(request.state_epoch, None if known is None else known.highest_state_epoch):",
+        "if _is_fenced(request.state_epoch, None if state is None else state.highest_state_epoch):",
         "if False:",
     ),
     Mutant(
         "a state that is initialized again forgets its leaders",
         "with_snapshot",
-        "leader_epoch = max(known.highest_leader_epoch, leader_epoch)",
+        "leader_epoch = max(state.highest_leader_epoch, leader_epoch)",
         "pass",
     ),
     Mutant(
@@ -26,13 +26,13 @@ MUTANTS: Final = (
     Mutant(
         "the snapshot of an initialization begins the count of updates again",
         "with_snapshot",
-        "updates = 0 if known.updates >= updates_per_snapshot else known.updates",
+        "updates = 0 if state.updates >= updates_per_snapshot else state.updates",
         "updates = 0",
     ),
     Mutant(
         "an older leader writes a state",
         "decisions.write",
-        "if _is_fenced(request.leader_epoch, known.highest_leader_epoch):",
+        "if _is_fenced(request.leader_epoch, state.highest_leader_epoch):",
         "if False:",
     ),
     Mutant(
@@ -62,31 +62,31 @@ MUTANTS: Final = (
     Mutant(
         "a write takes over the leader epoch of its request",
         "decisions.write",
-        "_written(known, request, known.leader_epoch, context)",
-        "_written(known, request, request.leader_epoch, context)",
+        "_written(state, request, state.leader_epoch, context)",
+        "_written(state, request, request.leader_epoch, context)",
     ),
     Mutant(
         "a read by a new leader is not stored",
         "decisions.read",
-        "if request.leader_epoch in (NO_EPOCH, known.highest_leader_epoch):",
+        "if request.leader_epoch in (NO_EPOCH, state.highest_leader_epoch):",
         "if True:",
     ),
     Mutant(
         "each read by the same leader is stored",
         "decisions.read",
-        "if request.leader_epoch in (NO_EPOCH, known.highest_leader_epoch):",
+        "if request.leader_epoch in (NO_EPOCH, state.highest_leader_epoch):",
         "if request.leader_epoch == NO_EPOCH:",
     ),
     Mutant(
         "an update has all batches of the state",
         "_written",
         'batches = merged(b"", packed(request.batches), request.start_offset)',
-        "batches = merged(known.batches, packed(request.batches), request.start_offset)",
+        "batches = merged(state.batches, packed(request.batches), request.start_offset)",
     ),
     Mutant(
         "a snapshot has only what is new",
         "_written",
-        "merged(known.batches, packed(request.batches), start_offset),",
+        "merged(state.batches, packed(request.batches), start_offset),",
         'merged(b"", packed(request.batches), start_offset),',
     ),
     Mutant(

@@ -131,7 +131,7 @@ def _converter(field: msgspec.structs.FieldInfo) -> Callable[[Any], Any]:
     if field.name == "coordinator_epoch":
         return lambda value: 0
     if field.name == "triggers":
-        return lambda value: [_trigger(each) for each in value]
+        return lambda value: [_trigger(trigger) for trigger in value]
     if field.type is Cause or Cause in get_args(field.type):
         return lambda value: None if value is None else cause_of(value)
     return lambda value: None if value is None else msgspec.convert(value, field.type)

@@ -137,21 +137,21 @@ def check_broker_configs(
     Raises:
         TopicError: one cannot change while a broker runs, or not here, or a value is not allowed.
     """
-    if fixed := [each for each in after if _is_read_only(each)]:
+    if fixed := [key for key in after if _is_read_only(key)]:
         raise _invalid(f"Cannot update these configs dynamically: [{', '.join(fixed)}]")
-    if unprefixed := [each for each in after if each in LISTENER_SECURITY]:
+    if unprefixed := [key for key in after if key in LISTENER_SECURITY]:
         raise _invalid(
             "These security configs can be dynamically updated only per-listener using the listener prefix: "
             f"[{', '.join(unprefixed)}]"
         )
-    for each, text in after.items():
-        _check_value(each, text)
-    if name == CLUSTER and (of_one := [each for each in after if _is_per_broker(each)]):
+    for key, text in after.items():
+        _check_value(key, text)
+    if name == CLUSTER and (of_one := [key for key in after if _is_per_broker(key)]):
         raise _invalid(
             f"Cannot update these configs at default cluster level, broker id must be specified: [{', '.join(of_one)}]"
         )
     before = configs.get(name, {})
-    if at_start := [each for each in after if after[each] != before.get(each) and _is_read_at_start(each)]:
+    if at_start := [key for key in after if after[key] != before.get(key) and _is_read_at_start(key)]:
         raise _invalid(f"This server reads these configs when it starts: [{', '.join(at_start)}]. {WHAT_TO_DO}")
     _check_room(after)
     merged = {**configs, name: after}

@@ -116,12 +116,12 @@ class CurrentGroupSettings:
         configs = self._image.group_configs.get(group_id)
         if configs is None:
             return self._defaults
-        known = self._own.get(group_id)
-        if known is None or known[0] is not configs:  # a change makes others
+        kept = self._own.get(group_id)
+        if kept is None or kept[0] is not configs:  # a change makes others
             if len(self._own) >= GROUPS_REMEMBERED_MAX:
                 self._own.clear()
-            known = self._own[group_id] = configs, self._values(configs)
-        return known[1]
+            kept = self._own[group_id] = configs, self._values(configs)
+        return kept[1]
 
     def _values(self, configs: Mapping[str, str]) -> tuple[int, ...]:
         return tuple(self._value(key, configs) for key in self._kind.values)

@@ -208,8 +208,8 @@ class FetchService:
                     data = failed_partition(requested.partition, log)
                 else:
                     data = _unknown_partition(name, requested, was_delayed)
-                taken = len(data.records or b"")
-                size_bytes, left_bytes = size_bytes + taken, max(left_bytes - taken, 0)
+                read_bytes = len(data.records or b"")
+                size_bytes, left_bytes = size_bytes + read_bytes, max(left_bytes - read_bytes, 0)
                 failed, asks_nothing = failed or data.error_code != ErrorCode.NONE, False
                 partition_responses.append(data)
             response.responses.append(

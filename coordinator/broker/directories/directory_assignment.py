@@ -63,22 +63,22 @@ class DirectoryAssignment:
         """
         if not self._has_several:
             return
-        known = self._existing_directories()
+        existing = self._existing_directories()
         topics = list(self._image.topics.values())
         found = [self._found(topic) for topic in topics]
         lost = [
             folder_name(topic.name, index)
             for topic, ids in zip(topics, found, strict=True)
             for index, id_ in enumerate(ids)
-            if id_ and id_ not in known
+            if id_ and id_ not in existing
         ]
         if lost:
-            raise self._missing(known, lost)
+            raise self._missing(existing, lost)
         free = _Free(Counter(chain.from_iterable(found)), self._directories)
         settled = [[id_ or free.next() for id_ in ids] for ids in found]
         pairs = zip(topics, settled, strict=True)
         moved = {topic.name: ids for topic, ids in pairs if ids != list(topic.directories)}
-        self._store.assign_directories(moved, known, now_ms)
+        self._store.assign_directories(moved, existing, now_ms)
 
     def assign(self, moved: Mapping[tuple[str, int], str], now_ms: int, done: Callable[[], None]) -> None:
         """Store that partitions belong to other directories: (topic, partition) → id. Deleted ones are left out.
@@ -93,7 +93,7 @@ class DirectoryAssignment:
         for (name, partition), directory_id in moved.items():
             topic = topics.get(name)
             if topic is not None and partition < topic.partitions:
-                ids = by_topic.setdefault(name, [topic.directory_id(each) for each in range(topic.partitions)])
+                ids = by_topic.setdefault(name, [topic.directory_id(number) for number in range(topic.partitions)])
                 ids[partition] = directory_id
         changed = {name: ids for name, ids in by_topic.items() if ids != list(topics[name].directories)}
         self._store.assign_directories(changed, self._store.latest_image.log_directories, now_ms)
@@ -106,14 +106,14 @@ class DirectoryAssignment:
 
     def _existing_directories(self) -> dict[str, str]:
         """Id → path of the directories that are there, and of those that are offline but were there before."""
-        known = {directory.directory_id: str(directory.root) for directory in self._directories.online}
+        existing = {directory.directory_id: str(directory.root) for directory in self._directories.online}
         offline = set(map(str, self._directories.offline_paths()))
         # Older versions stored the paths as they were given, perhaps relative ones.
         registered = {key: str(Path(path).absolute()) for key, path in self._image.log_directories.items()}
-        return known | {key: path for key, path in registered.items() if path in offline and key not in known}
+        return existing | {key: path for key, path in registered.items() if path in offline and key not in existing}
 
-    def _missing(self, known: dict[str, str], lost: list[str]) -> DataDirectoryError:
-        gone = {key: path for key, path in self._image.log_directories.items() if key not in known}
+    def _missing(self, existing: dict[str, str], lost: list[str]) -> DataDirectoryError:
+        gone = {key: path for key, path in self._image.log_directories.items() if key not in existing}
         named = ", ".join(f"{path} (directory.id {key})" for key, path in gone.items())
         replaced = [path for path in gone.values() if Path(path).absolute() in self._directories.paths]
         hint = (

@@ -118,7 +118,7 @@ class DirectoryFailures:
         return LogDirectoryFailed(f"log directory {root}, which {has}, is gone: {problem}")
 
     def _take_offline(self, root: Path, problem: Exception) -> None:
-        directory = next((each for each in self._directories.online if each.root == root), None)
+        directory = next((candidate for candidate in self._directories.online if candidate.root == root), None)
         if directory is None:
             return
         count = self._assignment.set_offline(directory)

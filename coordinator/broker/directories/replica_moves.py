@@ -195,7 +195,7 @@ class ReplicaMoves:
 
     def topic_deleted(self, topic: Topic) -> None:
         """Give up the moves of a topic before its logs are deleted: a start must not find a copy alone."""
-        for move in [each for each in self._moves.values() if each.log.topic == topic.name]:
+        for move in [move for move in self._moves.values() if move.log.topic == topic.name]:
             self._cancel(move)
 
     def stop(self) -> None:

@@ -22,7 +22,7 @@ class StorageErrors:
         """`event` is the text of the line. `field` is the key under which the line has the name of the log or API."""
         self._event = event
         self._field = field
-        self._told: dict[str, tuple[float, int]] = {}
+        self._reported: dict[str, tuple[float, int]] = {}
         self._period_ends = 0.0
         self._lines = 0
         """In this period."""
@@ -32,9 +32,9 @@ class StorageErrors:
     def report(self, name: str, problem: Exception) -> None:
         """A request that needed this log, or was of this API, failed."""
         now = monotonic()
-        at, failed = self._told.get(name, (-AGAIN_AFTER_SECONDS, 0))
+        at, failed = self._reported.get(name, (-AGAIN_AFTER_SECONDS, 0))
         if now < at + AGAIN_AFTER_SECONDS:
-            self._told[name] = (at, failed + 1)
+            self._reported[name] = (at, failed + 1)
             return
         if now >= self._period_ends:
             self._period_ends, self._lines = now + AGAIN_AFTER_SECONDS, 0
@@ -42,9 +42,9 @@ class StorageErrors:
             self._elsewhere += 1
             return
         self._lines += 1
-        if len(self._told) >= NAMES_MAX:
-            self._told.clear()
-        self._told[name] = (now, 0)
+        if len(self._reported) >= NAMES_MAX:
+            self._reported.clear()
+        self._reported[name] = (now, 0)
         elsewhere = {"elsewhere": self._elsewhere} if self._elsewhere else {}
         self._elsewhere = 0
         logger.error(self._event, **{self._field: name}, problem=str(problem), more=failed, **elsewhere)

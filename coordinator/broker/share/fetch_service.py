@@ -212,7 +212,7 @@ class ShareFetchService:
 
 
 def _aborted_of(data: ReadData) -> list[tuple[int, int]]:
-    return [(each.producer_id, each.first_offset) for each in data.aborted_transactions or ()]
+    return [(transaction.producer_id, transaction.first_offset) for transaction in data.aborted_transactions or ()]
 
 
 def shared_out(max_bytes: int, count: int) -> list[int]:
@@ -221,8 +221,8 @@ def shared_out(max_bytes: int, count: int) -> list[int]:
         return []
     if max_bytes < count:
         return [1] * max_bytes + [0] * (count - max_bytes)
-    each_bytes, left_bytes = divmod(max_bytes, count)
-    return [each_bytes + left_bytes] + [each_bytes] * (count - 1)
+    share_bytes, left_bytes = divmod(max_bytes, count)
+    return [share_bytes + left_bytes] + [share_bytes] * (count - 1)
 
 
 def failed_partition(index: int, error: int) -> PartitionData:

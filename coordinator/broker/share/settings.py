@@ -54,12 +54,12 @@ class ShareRecordSettings:
         configs = self._image.group_configs.get(group_id)
         if configs is None:
             return self._defaults
-        known = self._own.get(group_id)
-        if known is None or known[0] is not configs:  # a change makes others
+        kept = self._own.get(group_id)
+        if kept is None or kept[0] is not configs:  # a change makes others
             if len(self._own) >= GROUPS_REMEMBERED_MAX:
                 self._own.clear()
-            known = self._own[group_id] = configs, self._made(group_id, configs)
-        return known[1]
+            kept = self._own[group_id] = configs, self._made(group_id, configs)
+        return kept[1]
 
     def _made(self, group_id: str, configs: Mapping[str, str]) -> RecordSettings:
         lock_duration_ms, delivery_count_limit, record_locks_max = self._numbers.of(group_id)

@@ -381,7 +381,7 @@ class SharePartition:
             stored(answer)
             if not self._writes and self._to_write:
                 waiting, self._to_write = self._to_write, []
-                self._send([each for more, _ in waiting for each in more], partial(_answer_all, waiting))
+                self._send([change for more, _ in waiting for change in more], partial(_answer_all, waiting))
 
         def failed(problem: Exception) -> None:
             logger.error("unhandled exception while a share partition is stored", problem=repr(problem))

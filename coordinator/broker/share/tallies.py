@@ -62,9 +62,9 @@ class Tallies:
         found.share_partition = share_partition
         return found
 
-    def take(self) -> list[Tally]:
+    def pop_all(self) -> list[Tally]:
         """End the interval."""
-        taken, self._by_key = list(self._by_key.values()), {}
-        for tally in taken:
+        tallies, self._by_key = list(self._by_key.values()), {}
+        for tally in tallies:
             tally.is_over = True
-        return taken
+        return tallies

@@ -59,8 +59,8 @@ class WaitingFetch(msgspec.Struct, eq=False):
                 yield
         if not counts:
             return False
-        each_bytes = max(self.max_bytes // len(counts), 1)
-        return min(counts) < 0 or sum(min(count, each_bytes) for count in counts) >= self.min_bytes
+        share_bytes = max(self.max_bytes // len(counts), 1)
+        return min(counts) < 0 or sum(min(count, share_bytes) for count in counts) >= self.min_bytes
 
 
 class _Waits:

@@ -13,9 +13,9 @@ def member_racks(members: Iterable[MemberSubscription]) -> dict[str, str]:
 
 def racks_decide(racks_of_members: Iterable[str], racks_of_partitions: Iterable[frozenset[str]]) -> bool:
     """True if members and partitions have racks in common, and not every partition is in all racks."""
-    each = set(racks_of_partitions)
-    together = frozenset[str]().union(*each)
-    return not together.isdisjoint(racks_of_members) and each != {together}
+    distinct = set(racks_of_partitions)
+    together = frozenset[str]().union(*distinct)
+    return not together.isdisjoint(racks_of_members) and distinct != {together}
 
 
 class Racks:

@@ -98,7 +98,7 @@ def _assign_alike(shares: Sequence[_Shares]) -> None:
     _, partition_count = shares[0].co_partitioned_with
     waiting = dict.fromkeys(shares[0].subscribers)
     for partition in range(partition_count):
-        member_id = next((each for each in waiting if _all_fit(shares, each, partition)), None)
+        member_id = next((candidate for candidate in waiting if _all_fit(shares, candidate, partition)), None)
         if member_id is not None:
             for topic in shares:
                 topic.assign(member_id, (partition,))

@@ -86,7 +86,7 @@ def _upgraded(event: GroupUpgraded, group: Group[Any], events: Events) -> list[S
 
 def _downgraded(event: GroupDowngraded, group: Group[ConsumerGroup], events: Events) -> list[StoredRecord]:
     """The tombstones are those of the group after a static member was replaced, as Kafka has it."""
-    replaced = {each.old_member_id: each.member_id for each in events if isinstance(each, ConsumerMemberReplaced)}
+    replaced = {event.old_member_id: event.member_id for event in events if isinstance(event, ConsumerMemberReplaced)}
     member_ids = [replaced.get(member_id, member_id) for member_id in group.membership.members]
     removed = records.records_of_removal(group.membership, member_ids)
     return [*removed, *event.kind.records.of_state(event.membership())]

@@ -354,7 +354,7 @@ class MemberUpdate:
         patterns = group.patterns
         forgotten = {event.pattern for event in self.events if isinstance(event, PatternForgotten)}
         if forgotten:
-            patterns = {pattern: each for pattern, each in patterns.items() if pattern not in forgotten}
+            patterns = {pattern: resolution for pattern, resolution in patterns.items() if pattern not in forgotten}
         if is_homogeneous is None:
             is_homogeneous = group.is_homogeneous
         asked = TargetInput(self._assignor(), members, targets, patterns, is_homogeneous)

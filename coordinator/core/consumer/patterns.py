@@ -99,7 +99,9 @@ def resolve(group: Group[ConsumerGroup] | None, request: ResolvedTopics, context
             appeared=_appeared(consumer, resolved),
         )
     ]
-    has_changed = any(each.topics != _topics_before(consumer, pattern) for pattern, each in resolved.items())
+    has_changed = any(
+        resolution.topics != _topics_before(consumer, pattern) for pattern, resolution in resolved.items()
+    )
     after = changed_subscriptions(consumer, (), (), resolved)
     found_hash = after.hash_of_topics(context.topics)
     if request.topics_version is not None and (has_changed or found_hash != consumer.metadata_hash):

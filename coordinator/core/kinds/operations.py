@@ -170,6 +170,6 @@ def results_of_work() -> Iterator[Operation]:
 
 OPERATIONS: Final[dict[str, Operation]] = {
     operation.name: operation
-    for operation in (*[each for each in globals().values() if isinstance(each, Operation)], *results_of_work())
+    for operation in (*[value for value in globals().values() if isinstance(value, Operation)], *results_of_work())
 }
 """Operation name → operation."""

@@ -10,9 +10,9 @@ from coordinator.core.share.group import ShareGroup
 from coordinator.core.share_records import RecordsReport
 
 
-def report(group: Group[ShareGroup] | None, told: RecordsReport, context: OperationContext) -> Decision:
+def report(group: Group[ShareGroup] | None, records: RecordsReport, context: OperationContext) -> Decision:
     """Only report it, if the group is still there."""
     if group is None:
         return NOTHING
-    event = ShareRecordsReported(group_id=group.group_id, at_ms=context.wall_ms, report=told)
+    event = ShareRecordsReported(group_id=group.group_id, at_ms=context.wall_ms, report=records)
     return Decision((event,), no_step_follows=True)

@@ -65,9 +65,9 @@ def begin_deletion(group: Group[ShareGroup] | None, request: BeginDeletion, cont
         found = with_topics(found, _being_deleted(states, states.deleting, context))
         after = StatePartitions(deleting=_names_in_order(found))
     else:
-        known = states.initialized
-        found = {topic_id: known[topic_id] for topic_id in request.topics if topic_id in known}
-        initialized = {topic_id: topic for topic_id, topic in known.items() if topic_id not in found}
+        existing = states.initialized
+        found = {topic_id: existing[topic_id] for topic_id in request.topics if topic_id in existing}
+        initialized = {topic_id: topic for topic_id, topic in existing.items() if topic_id not in found}
         after = msgspec.structs.replace(
             states,
             initialized=initialized,

@@ -35,17 +35,17 @@ READ_UNINITIALIZED: Final = "Read operation on uninitialized share partition not
 WRITE_UNINITIALIZED: Final = "Write operation on uninitialized share partition not allowed."
 
 
-def initialize(known: ShareState | None, request: Initialize, context: OperationContext) -> Decision:
+def initialize(state: ShareState | None, request: Initialize, context: OperationContext) -> Decision:
     """Begin the state with a snapshot. What leaders were seen stays known, so that older ones are fenced."""
     if request.of.partition < 0:
         return _decided(context, _negative_partition())
-    if _is_fenced(request.state_epoch, None if known is None else known.highest_state_epoch):
+    if _is_fenced(request.state_epoch, None if state is None else state.highest_state_epoch):
         return _decided(context, refused(ErrorCode.FENCED_STATE_EPOCH))
     if not _exists(request.of, context):
         return _decided(context, refused(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION))
     snapshot = ShareState(
         request.of,
-        0 if known is None else known.snapshot_epoch + 1,
+        0 if state is None else state.snapshot_epoch + 1,
         request.state_epoch,
         NO_LEADER_YET,
         request.start_offset,
@@ -53,25 +53,25 @@ def initialize(known: ShareState | None, request: Initialize, context: Operation
         created_ms=context.wall_ms,
         written_ms=context.wall_ms,
     )
-    return _decided(context, DONE, SnapshotTaken(with_snapshot(known, snapshot, _updates_per_snapshot(context))))
+    return _decided(context, DONE, SnapshotTaken(with_snapshot(state, snapshot, _updates_per_snapshot(context))))
 
 
-def write(known: ShareState | None, request: Write, context: OperationContext) -> Decision:
+def write(state: ShareState | None, request: Write, context: OperationContext) -> Decision:
     """Store what has changed. The epochs of the request are checked, and not taken over."""
     if request.of.partition < 0:
         return _decided(context, _negative_partition())
-    if known is None:
+    if state is None:
         return _decided(context, refused(ErrorCode.INVALID_REQUEST, WRITE_UNINITIALIZED))
-    if _is_fenced(request.leader_epoch, known.highest_leader_epoch):
+    if _is_fenced(request.leader_epoch, state.highest_leader_epoch):
         return _decided(context, refused(ErrorCode.FENCED_LEADER_EPOCH))
-    if _is_fenced(request.state_epoch, known.highest_state_epoch):
+    if _is_fenced(request.state_epoch, state.highest_state_epoch):
         return _decided(context, refused(ErrorCode.FENCED_STATE_EPOCH))
     if not _exists(request.of, context):
         return _decided(context, refused(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION))
     problem = _problem_of(request.batches)
     if problem is not None:
         return _decided(context, refused(ErrorCode.INVALID_REQUEST, problem))
-    event = _written(known, request, known.leader_epoch, context)
+    event = _written(state, request, state.leader_epoch, context)
     count = count_of(event.after.batches)
     if count > BATCHES_MAX:
         return _decided(context, refused(ErrorCode.INVALID_REQUEST, _too_many()))
@@ -79,56 +79,56 @@ def write(known: ShareState | None, request: Write, context: OperationContext) -
     return _decided(context, DONE, event, weight=stored // BATCHES_PER_OPERATION)
 
 
-def read(known: ShareState | None, request: Read, context: OperationContext) -> Decision:
+def read(state: ShareState | None, request: Read, context: OperationContext) -> Decision:
     """Read the state; the epoch of a leader that was not seen before is stored, so that older ones are fenced."""
     if request.of.partition < 0:
         return _decided(context, _negative_partition())
-    if known is None:
+    if state is None:
         return _decided(context, refused(ErrorCode.INVALID_REQUEST, READ_UNINITIALIZED))
-    if _is_fenced(request.leader_epoch, known.highest_leader_epoch):
+    if _is_fenced(request.leader_epoch, state.highest_leader_epoch):
         return _decided(context, refused(ErrorCode.FENCED_LEADER_EPOCH))
     if not _exists(request.of, context):
         return _decided(context, refused(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION))
-    outcome = Outcome(state=known)
-    if request.leader_epoch in (NO_EPOCH, known.highest_leader_epoch):
+    outcome = Outcome(state=state)
+    if request.leader_epoch in (NO_EPOCH, state.highest_leader_epoch):
         return _decided(context, outcome)
     same = Write(
-        request.of, NO_EPOCH, request.leader_epoch, known.start_offset, known.delivery_complete_count, batches=()
+        request.of, NO_EPOCH, request.leader_epoch, state.start_offset, state.delivery_complete_count, batches=()
     )
-    return _decided(context, outcome, _written(known, same, request.leader_epoch, context))
+    return _decided(context, outcome, _written(state, same, request.leader_epoch, context))
 
 
-def summarize(known: ShareState | None, request: Named, context: OperationContext) -> Decision:
+def summarize(state: ShareState | None, request: Named, context: OperationContext) -> Decision:
     """Read where the partition starts; nothing is known of a state that is not there."""
     if request.of.partition < 0:
         return _decided(context, _negative_partition())
     if not _exists(request.of, context):
         return _decided(context, refused(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION))
-    return _decided(context, Outcome(state=known))
+    return _decided(context, Outcome(state=state))
 
 
-def delete(known: ShareState | None, request: Named, context: OperationContext) -> Decision:
+def delete(state: ShareState | None, request: Named, context: OperationContext) -> Decision:
     """Forget the state; one that is not there is forgotten already."""
     if request.of.partition < 0:
         return _decided(context, _negative_partition())
     if not _exists(request.of, context):
         return _decided(context, refused(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION))
-    return _decided(context, DONE) if known is None else _decided(context, DONE, StateForgotten(known.of))
+    return _decided(context, DONE) if state is None else _decided(context, DONE, StateForgotten(state.of))
 
 
-def forget(known: ShareState | None, request: None, context: OperationContext) -> Decision:
+def forget(state: ShareState | None, request: None, context: OperationContext) -> Decision:
     """The topic was deleted."""
-    return NOTHING if known is None else Decision((StateForgotten(known.of),), no_step_follows=True)
+    return NOTHING if state is None else Decision((StateForgotten(state.of),), no_step_follows=True)
 
 
-def copy_if_cold(known: ShareState | None, request: None, context: OperationContext) -> Decision:
+def copy_if_cold(state: ShareState | None, request: None, context: OperationContext) -> Decision:
     """Store the snapshot once more if it is old, so that the log before it can be deleted."""
     interval_ms = context.config[SHARE_COORDINATOR_COLD_PARTITION_SNAPSHOT_INTERVAL_MS]
-    if known is None or context.wall_ms - known.written_ms < interval_ms:
+    if state is None or context.wall_ms - state.written_ms < interval_ms:
         return NOTHING
-    copy = msgspec.structs.replace(known, snapshot_epoch=known.snapshot_epoch + 1, written_ms=context.wall_ms)
-    event = SnapshotTaken(with_snapshot(known, copy, _updates_per_snapshot(context)))
-    return Decision((event,), no_step_follows=True, weight=count_of(known.batches) // BATCHES_PER_OPERATION)
+    copy = msgspec.structs.replace(state, snapshot_epoch=state.snapshot_epoch + 1, written_ms=context.wall_ms)
+    event = SnapshotTaken(with_snapshot(state, copy, _updates_per_snapshot(context)))
+    return Decision((event,), no_step_follows=True, weight=count_of(state.batches) // BATCHES_PER_OPERATION)
 
 
 def _decided(context: OperationContext, outcome: Outcome, *events: StateEvent, weight: int = 0) -> Decision:
@@ -168,24 +168,24 @@ def _updates_per_snapshot(context: OperationContext) -> int:
 
 
 def _written(
-    known: ShareState, request: Write, leader_epoch: int, context: OperationContext
+    state: ShareState, request: Write, leader_epoch: int, context: OperationContext
 ) -> SnapshotTaken | StateUpdated:
     """An update with what is new, or a snapshot of all when there were enough updates."""
     updates_per_snapshot = _updates_per_snapshot(context)
-    if known.updates < updates_per_snapshot:
+    if state.updates < updates_per_snapshot:
         batches = merged(b"", packed(request.batches), request.start_offset)
-        after = updated(known, leader_epoch, request.start_offset, request.delivery_complete_count, batches)
+        after = updated(state, leader_epoch, request.start_offset, request.delivery_complete_count, batches)
         return StateUpdated(after, request.start_offset, batches)
-    start_offset = known.start_offset if request.start_offset == BY_STRATEGY else request.start_offset
+    start_offset = state.start_offset if request.start_offset == BY_STRATEGY else request.start_offset
     snapshot = ShareState(
-        known.of,
-        known.snapshot_epoch + 1,
-        known.state_epoch,
+        state.of,
+        state.snapshot_epoch + 1,
+        state.state_epoch,
         leader_epoch,
         start_offset,
         request.delivery_complete_count,
-        merged(known.batches, packed(request.batches), start_offset),
+        merged(state.batches, packed(request.batches), start_offset),
         created_ms=context.wall_ms,
         written_ms=context.wall_ms,
     )
-    return SnapshotTaken(with_snapshot(known, snapshot, updates_per_snapshot))
+    return SnapshotTaken(with_snapshot(state, snapshot, updates_per_snapshot))

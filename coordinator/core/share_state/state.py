@@ -72,13 +72,13 @@ class ShareState(msgspec.Struct, frozen=True):
         return self.created_ms != self.written_ms
 
 
-def with_snapshot(known: ShareState | None, snapshot: ShareState, updates_per_snapshot: int) -> ShareState:
+def with_snapshot(state: ShareState | None, snapshot: ShareState, updates_per_snapshot: int) -> ShareState:
     """The state after a snapshot, whose own `updates` and highest epochs count for nothing."""
     updates, state_epoch, leader_epoch = 0, snapshot.state_epoch, snapshot.leader_epoch
-    if known is not None:
-        updates = 0 if known.updates >= updates_per_snapshot else known.updates
-        state_epoch = max(known.highest_state_epoch, state_epoch)
-        leader_epoch = max(known.highest_leader_epoch, leader_epoch)
+    if state is not None:
+        updates = 0 if state.updates >= updates_per_snapshot else state.updates
+        state_epoch = max(state.highest_state_epoch, state_epoch)
+        leader_epoch = max(state.highest_leader_epoch, leader_epoch)
     return msgspec.structs.replace(
         snapshot, updates=updates, highest_state_epoch=state_epoch, highest_leader_epoch=leader_epoch
     )

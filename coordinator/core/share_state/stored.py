@@ -138,32 +138,32 @@ class StoredStates:
         self.states[of.key] = with_snapshot(self.states.get(of.key), snapshot, self._updates_per_snapshot)
 
     def _apply_update(self, of: SharePartition, read: ShareUpdateValue) -> None:
-        known = self.states.get(of.key)
-        if known is None:
-            known = ShareState(of, read.snapshot_epoch, 0, read.leader_epoch)
+        state = self.states.get(of.key)
+        if state is None:
+            state = ShareState(of, read.snapshot_epoch, 0, read.leader_epoch)
         self.states[of.key] = updated(
-            known, read.leader_epoch, read.start_offset, read.delivery_complete_count, _batches(read.state_batches)
+            state, read.leader_epoch, read.start_offset, read.delivery_complete_count, _batches(read.state_batches)
         )
 
 
 def updated(
-    known: ShareState,
+    state: ShareState,
     leader_epoch: int,
     start_offset: int,
     delivery_complete_count: int,
     batches: bytes,
 ) -> ShareState:
     """The state after an update of it; the batches are packed."""
-    start_offset = known.start_offset if start_offset == BY_STRATEGY else start_offset
-    leader_epoch = known.leader_epoch if leader_epoch == NO_EPOCH else leader_epoch
+    start_offset = state.start_offset if start_offset == BY_STRATEGY else start_offset
+    leader_epoch = state.leader_epoch if leader_epoch == NO_EPOCH else leader_epoch
     return msgspec.structs.replace(
-        known,
+        state,
         leader_epoch=leader_epoch,
         start_offset=start_offset,
         delivery_complete_count=delivery_complete_count,
-        batches=merged(known.batches, batches, start_offset),
-        updates=known.updates + 1,
-        highest_leader_epoch=max(known.highest_leader_epoch, leader_epoch),
+        batches=merged(state.batches, batches, start_offset),
+        updates=state.updates + 1,
+        highest_leader_epoch=max(state.highest_leader_epoch, leader_epoch),
     )
 
 

@@ -114,19 +114,19 @@ def _named(names: list[str]) -> str:
 def _repartition_partitions(topology: Topology, sources: Mapping[str, int]) -> dict[str, int]:
     """The partitions of the repartition topics: their own number, or that of what is written into them."""
     infos = {topic.name: topic for part in topology.subtopologies for topic in part.repartition_source_topics}
-    known = {name: topic.partitions for name, topic in infos.items() if topic.partitions}
-    _add_sinks(topology, sources, known)
-    if any(sink not in known for part in topology.subtopologies for sink in part.repartition_sink_topics):
+    counts_by_topic = {name: topic.partitions for name, topic in infos.items() if topic.partitions}
+    _add_sinks(topology, sources, counts_by_topic)
+    if any(sink not in counts_by_topic for part in topology.subtopologies for sink in part.repartition_sink_topics):
         raise InvalidTopologyError(
             "Failed to compute number of partitions for all repartition topics. There may be loops in the topology."
         )
     for name in infos:
-        if name not in known:
+        if name not in counts_by_topic:
             raise InvalidTopologyError(f"Failed to compute the number of partitions of repartition topic {name}.")
-    return known
+    return counts_by_topic
 
 
-def _add_sinks(topology: Topology, sources: Mapping[str, int], known: dict[str, int]) -> None:
+def _add_sinks(topology: Topology, sources: Mapping[str, int], counts_by_topic: dict[str, int]) -> None:
     """Give each sink the partitions of the largest topic that its subtopology reads, as far as that can be known.
 
     It goes in rounds, as in Kafka: a subtopology counts in the first round in which it reads a topic whose partitions
@@ -140,22 +140,24 @@ def _add_sinks(topology: Topology, sources: Mapping[str, int], known: dict[str, 
     counted: set[int] = set()
     examined: Sequence[int] = range(len(parts))
     while examined:
-        counts = {place: count for place in examined if (count := _largest_count(parts[place], sources, known))}
+        counts = {
+            place: count for place in examined if (count := _largest_count(parts[place], sources, counts_by_topic))
+        }
         counted |= counts.keys()
         found = {
             sink: count
             for place, count in counts.items()
             for sink in parts[place].repartition_sink_topics
-            if sink not in known
+            if sink not in counts_by_topic
         }
-        known |= found
+        counts_by_topic |= found
         examined = sorted({place for name in found for place in readers.get(name, ())} - counted)
 
 
-def _largest_count(part: Subtopology, sources: Mapping[str, int], known: Mapping[str, int]) -> int:
+def _largest_count(part: Subtopology, sources: Mapping[str, int], counts_by_topic: Mapping[str, int]) -> int:
     """Partitions of the largest topic that a subtopology reads, as far as they are known; 0: none is."""
     counts = [sources[name] for name in part.source_topics]
-    counts += [known[topic.name] for topic in part.repartition_source_topics if topic.name in known]
+    counts += [counts_by_topic[topic.name] for topic in part.repartition_source_topics if topic.name in counts_by_topic]
     return max(counts, default=0)
 
 

@@ -301,8 +301,10 @@ class _Answer:
             members.values(), parts, self._context.topics
         )
         self.weight = len(members) // MEMBERS_PER_OPERATION
-        for told in response.partitions_by_user_endpoint:
-            self.weight += (len(told.active_partitions) + len(told.standby_partitions)) // TOPICS_PER_OPERATION
+        for by_endpoint in response.partitions_by_user_endpoint:
+            self.weight += (
+                len(by_endpoint.active_partitions) + len(by_endpoint.standby_partitions)
+            ) // TOPICS_PER_OPERATION
         shown = {member_id for member_id, (metadata, _) in members.items() if metadata.user_endpoint is not None}
         if not group.shown_endpoints.issuperset(shown):
             self.shown = (

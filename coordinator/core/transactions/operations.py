@@ -16,6 +16,6 @@ ABORT_TIMED_OUT: Final = Operation("abort timed out", end.abort_timed_out)
 EXPIRE: Final = Operation("expire transactional id", end.expire)
 
 OPERATIONS: Final[dict[str, Operation]] = {
-    each.name: each for each in list(globals().values()) if isinstance(each, Operation)
+    value.name: value for value in list(globals().values()) if isinstance(value, Operation)
 }
 """Operation name → operation."""

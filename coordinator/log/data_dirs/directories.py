@@ -113,7 +113,7 @@ class LogDirectories:
     def root_of(self, path: Path) -> Path | None:
         """The path of the directory, offline or not, that has a file; None if none has."""
         roots = {self.metadata.root, *self.paths}
-        return next((each for each in (path, *path.parents) if each in roots), None)
+        return next((parent for parent in (path, *path.parents) if parent in roots), None)
 
     def is_gone(self, root: Path) -> bool:
         """Whether a directory that was opened is there no more, as when its disk was unmounted."""
@@ -423,6 +423,6 @@ def _at_the_same_time(
             return problem
 
     if not in_threads or len(opens) < 2:
-        return [result_of(each) for each in opens]
+        return [result_of(task) for task in opens]
     with ThreadPoolExecutor(len(opens), thread_name_prefix="log-dir") as threads:
         return list(threads.map(result_of, opens))

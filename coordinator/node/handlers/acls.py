@@ -71,14 +71,14 @@ class AclHandlers:
     # -------------------------------------------------------------------------------------------------------- describe
 
     def describe(self, request: DescribeAclsRequest, call: RequestContext) -> Steps[Any]:
-        wanted = _filter_of(request)
-        if has_unknown(wanted):
+        requested = _filter_of(request)
+        if has_unknown(requested):
             return _closed(call)
         if not self._has_authorizer:
             return _describe_error(request, ErrorCode.SECURITY_DISABLED, call.api_version, NO_AUTHORIZER_TO_ASK)
         found: dict[tuple[int, str, int], DescribeAclsResource] = {}
         bytes_left = self._response_bytes_max
-        for acl in (yield from self._matching(wanted, self._metadata.image.acls)):
+        for acl in (yield from self._matching(requested, self._metadata.image.acls)):
             resource = found.get(acl[:3])
             if resource is None:
                 resource = found[acl[:3]] = DescribeAclsResource(
@@ -100,11 +100,11 @@ class AclHandlers:
         return DescribeAclsResponse(error_message="", resources=list(found.values()))
 
     @staticmethod
-    def _matching(wanted: AclFilter, acls: Any) -> Steps[list[Acl]]:
+    def _matching(requested: AclFilter, acls: Any) -> Steps[list[Acl]]:
         """The ACLs that match; those that are created meanwhile may be missing."""
         matching = []
         for position, acl in enumerate(map(Acl._make, list(acls))):
-            if wanted.matches(acl):
+            if requested.matches(acl):
                 matching.append(acl)
             if position % ACLS_AT_ONCE == 0:
                 yield
@@ -168,10 +168,10 @@ class AclHandlers:
             ChangeTooLarge: they are too large together.
         """
         existing = self._metadata.latest_image.acls
-        wanted = {acl: change for acl, change in new.items() if acl not in existing}
+        added = {acl: change for acl, change in new.items() if acl not in existing}
         room = max(self._acls_max - len(existing), 0)
-        self._metadata.change_acls(list(wanted.values())[:room], self._now_ms())
-        return set(list(wanted)[room:])
+        self._metadata.change_acls(list(added.values())[:room], self._now_ms())
+        return set(list(added)[room:])
 
     def _refuse(
         self, acls: list[Acl], results: list[AclCreationResult | None], refused: AbstractSet[Acl]
@@ -196,13 +196,13 @@ class AclHandlers:
         results: list[DeleteAclsFilterResult] = []
         deleted: dict[Acl, None] = {}
         bytes_left = self._response_bytes_max
-        for wanted in filters:
+        for requested in filters:
             try:
-                check_filter(wanted)
+                check_filter(requested)
             except InvalidAcl as problem:
                 results.append(DeleteAclsFilterResult(error_code=ErrorCode.INVALID_REQUEST, error_message=str(problem)))
                 continue
-            matching = yield from self._matching(wanted, self._metadata.latest_image.acls)
+            matching = yield from self._matching(requested, self._metadata.latest_image.acls)
             deleted.update(dict.fromkeys(matching))
             if len(deleted) > RECORDS_MAX:
                 return _delete_error(request, ErrorCode.INVALID_REQUEST, call.api_version, TOO_MANY_DELETED)

@@ -142,11 +142,11 @@ class ClusterHandlers:
         if is_by_id and call.api_version < IDS_VERSION:
             return _metadata_error(request, ErrorCode.INVALID_REQUEST, call.api_version)
         if requested_topics is None or (call.api_version < NULL_MEANS_ALL_VERSION and not requested_topics):
-            topics = yield from self._each(self._described, list(self._image.topics.values()))
+            topics = yield from self._one_by_one(self._described, list(self._image.topics.values()))
         elif is_by_id and any(requested.topic_id != NO_ID for requested in requested_topics):
             # A single id is enough for Kafka to ignore all names.
             ids = dict.fromkeys(requested.topic_id for requested in requested_topics if requested.topic_id != NO_ID)
-            topics = yield from self._each(self._find_by_id, ids)
+            topics = yield from self._one_by_one(self._find_by_id, ids)
         else:
             names: dict[str, None] = {}
             for requested in requested_topics:
@@ -155,7 +155,7 @@ class ClusterHandlers:
                     return _metadata_error(request, ErrorCode.UNKNOWN_SERVER_ERROR, call.api_version)
                 names[requested.name] = None
                 yield
-            topics = yield from self._each(self._find_by_name, names)
+            topics = yield from self._one_by_one(self._find_by_name, names)
             if request.allow_auto_topic_creation and self._config[AUTO_CREATE_TOPICS_ENABLE]:
                 has_created = yield from self._create_unknown(topics)
         if request.include_topic_authorized_operations:
@@ -190,7 +190,9 @@ class ClusterHandlers:
         return MetadataResponseTopic(name=None, topic_id=topic_id, error_code=ErrorCode.UNKNOWN_TOPIC_ID)
 
     @staticmethod
-    def _each(find: Callable[[K], MetadataResponseTopic], keys: Iterable[K]) -> Steps[list[MetadataResponseTopic]]:
+    def _one_by_one(
+        find: Callable[[K], MetadataResponseTopic], keys: Iterable[K]
+    ) -> Steps[list[MetadataResponseTopic]]:
         found = []
         for key in keys:
             found.append(find(key))
@@ -287,7 +289,7 @@ class ClusterHandlers:
             for key in request.coordinator_keys:
                 found.append(self._coordinator(key, request.key_type, call))
                 yield
-            are_found = all(each.error_code == ErrorCode.NONE for each in found)
+            are_found = all(topic.error_code == ErrorCode.NONE for topic in found)
             call.is_repeatable = are_found and request.key_type == CoordinatorType.GROUP
             return FindCoordinatorResponse(coordinators=found)
         one = self._coordinator(request.key, request.key_type, call)
@@ -319,7 +321,7 @@ class ClusterHandlers:
             return _no_coordinator(key, ErrorCode.COORDINATOR_NOT_AVAILABLE)
         partition = partition_for(key, self._image.partition_count(topic))
         leader = self._leadership.leader_of(topic, partition)
-        node = next((each for each in self._nodes(call) if each.node_id == leader), None)
+        node = next((node for node in self._nodes(call) if node.node_id == leader), None)
         if node is None:
             return _no_coordinator(key, ErrorCode.COORDINATOR_NOT_AVAILABLE)
         return Coordinator(
@@ -332,8 +334,8 @@ class ClusterHandlers:
 
 
 def _no_coordinator(key: str, error: ErrorCode, message: str | None = None) -> Coordinator:
-    told = error.description if message is None else message
-    return Coordinator(key=key, node_id=NO_NODE, port=NO_NODE, error_code=error, error_message=told)
+    text = error.description if message is None else message
+    return Coordinator(key=key, node_id=NO_NODE, port=NO_NODE, error_code=error, error_message=text)
 
 
 def _supported_features(api_version: int) -> list[SupportedFeatureKey]:
@@ -355,7 +357,7 @@ def _is_repeatable(topics: list[MetadataResponseTopic]) -> bool:
     """Whether there is no error in an answer that is short enough to be kept."""
     if len(topics) > REPEATED_MAX or sum(len(topic.partitions) for topic in topics) > REPEATED_MAX:
         return False
-    return not any(topic.error_code or any(each.error_code for each in topic.partitions) for topic in topics)
+    return not any(topic.error_code or any(partition.error_code for partition in topic.partitions) for topic in topics)
 
 
 def _metadata_error(request: MetadataRequest, error: ErrorCode, api_version: int) -> MetadataResponse:

@@ -208,14 +208,14 @@ class ConfigHandlers:
     ) -> Steps[Any]:
         altered = []
         reloaded: dict[Resource, str] = {}
-        for each in request.resources:
-            if each.resource_type == ConfigResourceType.BROKER and each.resource_name == str(self._node_id):
-                problem = None if request.validate_only else (yield from self._certificates.load(each.configs))
+        for requested in request.resources:
+            if requested.resource_type == ConfigResourceType.BROKER and requested.resource_name == str(self._node_id):
+                problem = None if request.validate_only else (yield from self._certificates.load(requested.configs))
                 if problem is not None:
-                    reloaded[Resource(each.resource_type, each.resource_name)] = problem
-            operations = [Operation(entry.name, entry.config_operation, entry.value) for entry in each.configs]
-            resource = Resource(each.resource_type, each.resource_name)
-            names = [entry.name for entry in each.configs]
+                    reloaded[Resource(requested.resource_type, requested.resource_name)] = problem
+            operations = [Operation(entry.name, entry.config_operation, entry.value) for entry in requested.configs]
+            resource = Resource(requested.resource_type, requested.resource_name)
+            names = [entry.name for entry in requested.configs]
             if resource in reloaded:
                 # The stores were loaded again, or they could not be. Nothing is stored.
                 operations = []
@@ -232,9 +232,9 @@ class ConfigHandlers:
 
     def replace(self, request: alter_configs.AlterConfigsRequest, call: RequestContext) -> Steps[Any]:
         altered = []
-        for each in request.resources:
-            entries = [(entry.name, entry.value) for entry in each.configs]
-            resource = Resource(each.resource_type, each.resource_name)
+        for requested in request.resources:
+            entries = [(entry.name, entry.value) for entry in requested.configs]
+            resource = Resource(requested.resource_type, requested.resource_name)
             altered.append(
                 AlteredResource(resource, [name for name, _ in entries], _replacing(entries), is_replacing=True)
             )
@@ -247,28 +247,28 @@ class ConfigHandlers:
 
     def _change(self, altered: Sequence[AlteredResource], validate_only: bool) -> Steps[list[dict[str, Any]]]:
         """Change the configs of each resource, or none of its; return the fields of the responses."""
-        times = Counter(each.resource for each in altered)
+        times = Counter(alteration.resource for alteration in altered)
         results = []
         for first in range(0, len(altered), RESOURCES_AT_ONCE):
             topics: dict[str, dict[str, str]] = {}
             groups: dict[str, dict[str, str]] = {}
             brokers: dict[str, dict[str, str]] = {}
-            for each in altered[first : first + RESOURCES_AT_ONCE]:
+            for alteration in altered[first : first + RESOURCES_AT_ONCE]:
                 error, message = ErrorCode.NONE, None
                 try:
-                    if times[each.resource] > 1:
+                    if times[alteration.resource] > 1:
                         raise TopicError(ErrorCode.INVALID_REQUEST, "Each resource must appear at most once.")
-                    if each.resource.type == ConfigResourceType.TOPIC:
-                        topics[each.resource.name] = self._topic_change(each)
-                    elif each.resource.type == ConfigResourceType.GROUP:
-                        groups[each.resource.name] = self._group_change(each, groups)
-                    elif each.resource.type == ConfigResourceType.BROKER:
-                        brokers[each.resource.name] = self._broker_change(each, brokers)
+                    if alteration.resource.type == ConfigResourceType.TOPIC:
+                        topics[alteration.resource.name] = self._topic_change(alteration)
+                    elif alteration.resource.type == ConfigResourceType.GROUP:
+                        groups[alteration.resource.name] = self._group_change(alteration, groups)
+                    elif alteration.resource.type == ConfigResourceType.BROKER:
+                        brokers[alteration.resource.name] = self._broker_change(alteration, brokers)
                     else:
-                        self._refuse(each)
+                        self._refuse(alteration)
                 except TopicError as problem:
                     error, message = problem.error, str(problem) or None
-                results.append(_altered(each.resource, error, message))
+                results.append(_altered(alteration.resource, error, message))
             if not validate_only:
                 self._topics.change_configs(topics, self._now_ms())
                 self._metadata.change_group_configs(groups, self._now_ms())
@@ -308,7 +308,7 @@ class ConfigHandlers:
             case ConfigResourceType.CLIENT_METRICS:
                 if not name:
                     raise TopicError(ErrorCode.INVALID_REQUEST, "Subscription name can't be empty")
-                unknown = [each for each in altered.names if each not in CLIENT_METRICS_CONFIGS]
+                unknown = [name for name in altered.names if name not in CLIENT_METRICS_CONFIGS]
                 message = f"Unknown client metrics configuration: {unknown[0]}" if unknown else NO_CLIENT_METRICS
                 error = ErrorCode.INVALID_CONFIG
             case _:
@@ -331,9 +331,9 @@ def _synonyms(key: ResourceConfigKey, places: list[Origin]) -> list[DescribeConf
 
 def _broker_default(key: ResourceConfigKey) -> str | None:
     """The name of the config of the broker that has the default for topics, if Kafka has one."""
-    known = kafka_broker_configs()
+    existing = kafka_broker_configs()
     names = [key.broker[0].key.name] if key.broker else [f"log.{key.name}", key.name]
-    return next((name for name in names if name in known and known[name].default is not None), None)
+    return next((name for name in names if name in existing and existing[name].default is not None), None)
 
 
 def _incremental(resource: Resource, operations: list[Operation]) -> Change:

@@ -121,15 +121,15 @@ class DataHandlers:
 
     def _recompress(self, recompression: Recompression, client_host: str) -> Steps[None]:
         """Have the batch compressed again in a thread, unless the client disconnects before."""
-        is_wanted = True
+        is_needed = True
 
         def run(done: Callable[[None], None]) -> None:
-            self._recompression_threads.run(recompression, client_host, lambda: is_wanted, lambda: done(None))
+            self._recompression_threads.run(recompression, client_host, lambda: is_needed, lambda: done(None))
 
         try:
             yield from awaited(run)
         finally:
-            is_wanted = False
+            is_needed = False
 
     def _answered(self, request: ProduceRequest, call: RequestContext, response: ProduceResponse) -> Any:
         if request.acks != 0:

@@ -126,7 +126,9 @@ class InspectionHandlers:
                 if (future.topic, future.partition) in asked:
                     described.setdefault(future.topic, []).append(_described_future(future))
                 yield
-            result.topics = [DescribeLogDirsTopic(name=name, partitions=each) for name, each in described.items()]
+            result.topics = [
+                DescribeLogDirsTopic(name=name, partitions=partitions) for name, partitions in described.items()
+            ]
             result.total_bytes, result.usable_bytes = directory.volume_bytes()
         except OSError as problem:
             if not partitions.disk_errors.report(problem, path, True):
@@ -137,7 +139,10 @@ class InspectionHandlers:
     # ---- the quorum
 
     def describe_quorum(self, request: DescribeQuorumRequest, call: RequestContext) -> DescribeQuorumResponse:
-        topics = [(topic.topic_name, [each.partition_index for each in topic.partitions]) for topic in request.topics]
+        topics = [
+            (topic.topic_name, [partition.partition_index for partition in topic.partitions])
+            for topic in request.topics
+        ]
         if topics != [(METADATA_LOG, [0])]:
             if not topics:
                 return DescribeQuorumResponse(error_message="")

@@ -43,17 +43,21 @@ class PartitionVerification:
         """Add the partitions to the transaction, or verify that they are in it, as the client's version wants it."""
         errors: PartitionErrors = {}
         try:
-            errors = yield from self._ask(request, api_version, [each for each in to_verify if each.error is NONE])
-        finally:  # also when the client has disconnected
-            for each in to_verify:
-                is_verified = errors.get(TopicPartition(each.topic, each.partition)) is NONE
-                self._node.produce_service.end_verification(each, is_verified=is_verified)
-        return {
-            (each.topic, each.partition): Verified(
-                each.verification,
-                _produce_error(each.error or errors[TopicPartition(each.topic, each.partition)], api_version),
+            errors = yield from self._ask(
+                request, api_version, [partition for partition in to_verify if partition.error is NONE]
             )
-            for each in to_verify
+        finally:  # also when the client has disconnected
+            for partition in to_verify:
+                is_verified = errors.get(TopicPartition(partition.topic, partition.partition)) is NONE
+                self._node.produce_service.end_verification(partition, is_verified=is_verified)
+        return {
+            (partition.topic, partition.partition): Verified(
+                partition.verification,
+                _produce_error(
+                    partition.error or errors[TopicPartition(partition.topic, partition.partition)], api_version
+                ),
+            )
+            for partition in to_verify
         }
 
     def _ask(self, request: ProduceRequest, api_version: int, to_verify: Sequence[ToVerify]) -> Steps[PartitionErrors]:
@@ -64,11 +68,11 @@ class PartitionVerification:
             request.transactional_id or "",
             first.producer_id,
             first.producer_epoch,
-            tuple(TopicPartition(each.topic, each.partition) for each in to_verify),
+            tuple(TopicPartition(partition.topic, partition.partition) for partition in to_verify),
             EPOCH_BUMP_VERSION if adds else 0,
             only_verify=not adds,
         )
-        if any(each.producer_id != first.producer_id for each in to_verify):
+        if any(partition.producer_id != first.producer_id for partition in to_verify):
             return dict.fromkeys(asked.partitions, ErrorCode.INVALID_PRODUCER_ID_MAPPING)
         if adds:
             return (yield from self._node.partition_adder.add(asked))

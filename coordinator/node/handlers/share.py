@@ -296,18 +296,18 @@ class _TopicRights:
     def __init__(self, authorizer: Authorizer, call: RequestContext, image: MetadataImage) -> None:
         self._authorizer = authorizer
         self._call = call
-        self._known: dict[str, bool] = {}
+        self._allowed: dict[str, bool] = {}
 
     def may_read(self, topic: str) -> bool:
         if self._authorizer is ALLOW_ALL:
             return True
-        known = self._known.get(topic)
-        if known is None:
+        allowed = self._allowed.get(topic)
+        if allowed is None:
             call = self._call
-            known = self._known[topic] = self._authorizer.authorize(
+            allowed = self._allowed[topic] = self._authorizer.authorize(
                 call.principal, call.client_host, AclOperation.READ, ResourceType.TOPIC, topic
             )
-        return known
+        return allowed
 
 
 def _named(request: ShareFetchRequest | ShareAcknowledgeRequest) -> tuple[str, str]:

@@ -101,15 +101,15 @@ class ShareOffsetsHandlers:
         return describing.ResponseGroup(group_id=group_id, topics=topics)
 
     def _described(self, group: describing.RequestGroup) -> Steps[describing.ResponseGroup]:
-        known, unknown = [], []
+        existing_topics, unknown = [], []
         for topic in group.topics or ():
             existing = self._image.topics.get(topic.topic_name)
             if existing is None:
                 unknown.append(_unknown_topic(topic))
             else:
-                known.append((topic.topic_name, existing.topic_id, topic.partitions))
+                existing_topics.append((topic.topic_name, existing.topic_id, topic.partitions))
             yield
-        topics = yield from self._summarized(group.group_id, known)
+        topics = yield from self._summarized(group.group_id, existing_topics)
         return describing.ResponseGroup(group_id=group.group_id, topics=[*topics, *unknown])
 
     def _summarized(
@@ -175,7 +175,7 @@ class ShareOffsetsHandlers:
         }
         if topics and not failed:
             # As on Kafka nothing is told of a failure: the partitions are initialized by a heartbeat later on.
-            self._told(request.group_id, InitializationResult(topics), call)
+            self._report_initialized(request.group_id, InitializationResult(topics), call)
         for topic in answered:
             for partition in topic.partitions:
                 error = failed.get((topic.topic_id, partition.partition_index), NONE)
@@ -184,7 +184,7 @@ class ShareOffsetsHandlers:
             yield
         return altering.AlterShareGroupOffsetsResponse(responses=answered)
 
-    def _told(self, group_id: str, result: InitializationResult, call: RequestContext) -> None:
+    def _report_initialized(self, group_id: str, result: InitializationResult, call: RequestContext) -> None:
         """Tell the group that its states are there: nobody waits for that."""
         operation = operations.OPERATIONS["states initialized"]
         context = part_of(call, 0)
@@ -279,9 +279,9 @@ class ShareOffsetsHandlers:
                 operations.BEGIN_DELETING_STATES, group_id, BeginDeletion(), call
             )
             # That it has members, or is gone, is told by the deletion of the group.
-            is_told = begun.error in (ErrorCode.NON_EMPTY_GROUP, ErrorCode.GROUP_ID_NOT_FOUND)
+            is_reported = begun.error in (ErrorCode.NON_EMPTY_GROUP, ErrorCode.GROUP_ID_NOT_FOUND)
             errors = yield from self._delete_states(group_id, begun.topics)
-            all_errors = [NONE if is_told else begun.error, *errors.values()]
+            all_errors = [NONE if is_reported else begun.error, *errors.values()]
             error = next((error for error in all_errors if error is not NONE), NONE)
             if error is not NONE:
                 failed[group_id] = error
@@ -320,5 +320,5 @@ def _deleted_error(error: ErrorCode) -> deleting.DeleteShareGroupOffsetsResponse
 def _deleted_topic(
     name: str, error: ErrorCode, message: str | None = None, topic_id: bytes = NO_TOPIC_ID
 ) -> deleting.ResponseTopic:
-    told = message or (None if error is NONE else error.description)
-    return deleting.ResponseTopic(topic_name=name, topic_id=topic_id, error_code=error, error_message=told)
+    text = message or (None if error is NONE else error.description)
+    return deleting.ResponseTopic(topic_name=name, topic_id=topic_id, error_code=error, error_message=text)

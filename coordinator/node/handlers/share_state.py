@@ -176,8 +176,8 @@ def _questions(api: StateApi, group_id: str, some: Iterable[tuple[bytes, Any]]) 
 def _batches(asked: Sequence[Any]) -> Steps[list[StateBatch]]:
     """The batches of a request; of too many no more than it takes to see that."""
     found: list[StateBatch] = []
-    for each in asked[: BATCHES_MAX + 1]:
-        found.append(StateBatch(each.first_offset, each.last_offset, each.delivery_state, each.delivery_count))
+    for batch in asked[: BATCHES_MAX + 1]:
+        found.append(StateBatch(batch.first_offset, batch.last_offset, batch.delivery_state, batch.delivery_count))
         if len(found) % BATCHES_AT_ONCE == 0:
             yield
     return found

@@ -50,11 +50,11 @@ class TopicPartitionsHandler:
     ) -> Steps[DescribeTopicPartitionsResponse]:
         cursor = request.cursor
         first_name, first_index = ("", 0) if cursor is None else (cursor.topic_name, cursor.partition_index)
-        are_all_wanted = not request.topics
-        asked = self._image.topics if are_all_wanted else [topic.name for topic in request.topics]
+        all_topics = not request.topics
+        asked = self._image.topics if all_topics else [topic.name for topic in request.topics]
         names = sorted({name for name in asked if name >= first_name})
         yield
-        if cursor is not None and (first_index < 0 or (not are_all_wanted and first_name not in names)):
+        if cursor is not None and (first_index < 0 or (not all_topics and first_name not in names)):
             return _describe_error(request, ErrorCode.INVALID_REQUEST, call.api_version)
         limit = min(request.response_partition_limit, self._config[MAX_REQUEST_PARTITION_SIZE_LIMIT])
         page = _Page(max(limit, 1))

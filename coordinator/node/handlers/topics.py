@@ -176,20 +176,20 @@ class TopicHandlers:
         image = self._metadata.latest_image
         named = []
         names: Counter[str | None] = Counter()
-        for each in requested:
-            topic = image.topics_by_id.get(each.topic_id) if each.name is None else None
-            named.append((each, topic))
-            names[each.name if topic is None else topic.name] += 1
+        for entry in requested:
+            topic = image.topics_by_id.get(entry.topic_id) if entry.name is None else None
+            named.append((entry, topic))
+            names[entry.name if topic is None else topic.name] += 1
             yield
         responses: list[DeletableTopicResult] = []
         for first in range(0, len(named), TOPICS_AT_ONCE):
             yield
             allowed: list[str] = []
-            for each, topic in named[first : first + TOPICS_AT_ONCE]:
-                name = each.name if topic is None else topic.name
+            for entry, topic in named[first : first + TOPICS_AT_ONCE]:
+                name = entry.name if topic is None else topic.name
                 if name is None:
                     message = "This server does not host this topic ID."
-                    responses.append(_not_deleted(None, each.topic_id, ErrorCode.UNKNOWN_TOPIC_ID, message))
+                    responses.append(_not_deleted(None, entry.topic_id, ErrorCode.UNKNOWN_TOPIC_ID, message))
                 elif names[name] == 1:
                     responses.append(self._check_deletion(name, allowed, count_mutations))
                 elif topic is not None:

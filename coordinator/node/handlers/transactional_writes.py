@@ -81,10 +81,10 @@ class TransactionalWriteHandlers:
 
     def commit_offsets(self, request: TxnOffsetCommitRequest, call: RequestContext) -> Steps[Any]:
         """Reject offsets of topics that do not exist; for the rest the transaction's coordinator is asked first."""
-        known, rejected = yield from self._split_existing(request)
-        if not known:
+        existing, rejected = yield from self._split_existing(request)
+        if not existing:
             return TxnOffsetCommitResponse(topics=rejected)
-        request.topics = known
+        request.topics = existing
         if not request.group_id:
             return _with_rejected(offsets_error(request, ErrorCode.INVALID_GROUP_ID, call.api_version), rejected)
         tp = TopicPartition(OFFSETS_TOPIC, self._node.coordinator.partition_of(request.group_id))
@@ -123,7 +123,7 @@ class TransactionalWriteHandlers:
         self, request: TxnOffsetCommitRequest
     ) -> Steps[tuple[list[TxnOffsetCommitRequestTopic], list[TxnOffsetCommitResponseTopic]]]:
         """The topics with the partitions that exist, and the responses for the others."""
-        known: list[TxnOffsetCommitRequestTopic] = []
+        existing_topics: list[TxnOffsetCommitRequestTopic] = []
         rejected: list[TxnOffsetCommitResponseTopic] = []
         for topic in request.topics:
             count = self._node.partitions.partition_count(topic.name)
@@ -136,11 +136,11 @@ class TransactionalWriteHandlers:
                 if not 0 <= partition.partition_index < count
             ]
             if existing:
-                known.append(TxnOffsetCommitRequestTopic(name=topic.name, partitions=existing))
+                existing_topics.append(TxnOffsetCommitRequestTopic(name=topic.name, partitions=existing))
             if missing or not count:
                 rejected.append(TxnOffsetCommitResponseTopic(name=topic.name, partitions=missing))
             yield
-        return known, rejected
+        return existing_topics, rejected
 
     # --------------------------------------------------------------------------------------------------------- markers
 

@@ -135,13 +135,13 @@ class StandardAuthorizer:
             return SUPER_USER
         hosts = host, WILDCARD
         found = self._index.find(resource_type, name, whom)
-        for each in found:
-            acl = each.acl(hosts, (operation.value, AclOperation.ALL.value), PermissionType.DENY.value)
+        for entry in found:
+            acl = entry.acl(hosts, (operation.value, AclOperation.ALL.value), PermissionType.DENY.value)
             if acl is not None:
                 return Rule(False, "", acl)
         allowed_by = allowing(operation)
-        for each in found:
-            acl = each.acl(hosts, allowed_by, PermissionType.ALLOW.value)
+        for entry in found:
+            acl = entry.acl(hosts, allowed_by, PermissionType.ALLOW.value)
             if acl is not None:
                 return Rule(True, "", acl)
         if self._without_acl is DEFAULT_ALLOW and not self._index.has_any(resource_type, name):

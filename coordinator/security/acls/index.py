@@ -163,4 +163,4 @@ class AclIndex:
 
 def allowing(operation: AclOperation) -> tuple[int, ...]:
     """The operations whose ALLOW allows this one."""
-    return tuple(each.value for each in (operation, AclOperation.ALL, *IMPLIED_BY.get(operation, ())))
+    return tuple(implied.value for implied in (operation, AclOperation.ALL, *IMPLIED_BY.get(operation, ())))

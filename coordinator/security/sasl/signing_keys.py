@@ -107,7 +107,7 @@ def parse_keys(data: bytes) -> list[Key]:
     listed = parsed.get("keys") if isinstance(parsed, dict) else None
     if not isinstance(listed, list) or len(listed) > KEYS_MAX:
         raise KeySetError(f"it is no JWKS: an object with a list of at most {KEYS_MAX} `keys`")
-    keys = [key for each in listed if (key := _parse_key(each)) is not None]
+    keys = [key for entry in listed if (key := _parse_key(entry)) is not None]
     if not keys:
         raise KeySetError(f"it has no key of type {', '.join(KEY_TYPES)} for signatures")
     return keys

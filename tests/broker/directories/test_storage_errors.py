@@ -69,7 +69,7 @@ def test_many_logs_are_not_remembered_for_ever(seconds):
             errors.report(f"t-{number}", OSError("full"))
             seconds[0] += storage_errors.AGAIN_AFTER_SECONDS / LINES_MAX
     assert len(lines) == NAMES_MAX + 1
-    assert len(errors._told) <= NAMES_MAX
+    assert len(errors._reported) <= NAMES_MAX
 
 
 def test_of_many_logs_that_fail_at_the_same_time_some_are_named(seconds):

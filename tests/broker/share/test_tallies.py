@@ -120,7 +120,7 @@ def test_a_release_at_the_limit_archives(shares):
 
 def test_a_new_interval_counts_from_nothing(shares):
     tallies = shares.share_partition("orders")._parts.tallies
-    (taken,) = tallies.take()
+    (taken,) = tallies.pop_all()
     assert taken.members["a"].acquired == 4
     shares.acknowledge("orders", (0, 3, ACCEPT))
     assert counted(shares) == {"accepted": 4}
@@ -164,7 +164,7 @@ def test_share_partitions_beyond_the_limit_are_not_told_until_there_is_room():
     for number in range(TALLIES_MAX):
         tallies.of(some(number))
     assert tallies.of(some("late")).is_over
-    assert (len(tallies.take()), len(begun)) == (TALLIES_MAX, 1)
+    assert (len(tallies.pop_all()), len(begun)) == (TALLIES_MAX, 1)
     assert not tallies.of(some("late")).is_over
     assert len(begun) == 2
 
