@@ -8,6 +8,7 @@ from typing import Any, Final, TypeAlias
 
 import pyarrow as pa
 
+from coordinator.audit.schema import ShareRecordCounts
 from coordinator.pipeline.names import (
     COMMITS,
     FINDINGS,
@@ -18,6 +19,11 @@ from coordinator.pipeline.names import (
     OWNERSHIP,
     REBALANCE_RATES,
     REJECTS,
+    SHARE_ASSIGNMENTS,
+    SHARE_ENDED_RECORDS,
+    SHARE_MEMBERS,
+    SHARE_PARTITIONS,
+    SHARE_RECORDS,
     SILVER,
     SKIPPED,
     VOIDS,
@@ -86,6 +92,9 @@ _MEMBER: Final = dict.fromkeys(
     ),
     _T,
 )
+
+_SHARE_MEMBER: Final = {"member_id": _T, "client_id": _T}
+_SHARE_COUNTS: Final = dict.fromkeys(ShareRecordCounts.__struct_fields__, _N)
 
 TABLES: Final[dict[str, pa.Schema]] = {
     name: pa.schema(list(columns.items()))
@@ -168,6 +177,51 @@ TABLES: Final[dict[str, pa.Schema]] = {
         # Records of `__consumer_offsets` of types that are not known: the number of each is the sum of its rows.
         SKIPPED: {**_WHERE, "record_type": _N, "records": _N, "last_offset": _N},
         REBALANCE_RATES: {"group_id": _T, "window_start_at": TIME, "cause": _T, "rebalances": _N, "group_type": _T},
+        # Of share groups, in which several members may have a partition at once. A row holds until the next row of the
+        # member and the partition.
+        SHARE_ASSIGNMENTS: {
+            **_HEAD,
+            "topic": _T,
+            "topic_partition": _N,
+            **_SHARE_MEMBER,
+            "since_at": TIME,
+            "is_assigned": pa.bool_(),
+        },
+        # A row for each interval in which there was something to tell of the records of a share group (share.records).
+        SHARE_RECORDS: {
+            **_HEAD,
+            "interval_ms": _N,
+            "lock_duration_ms": _N,
+            "delivery_count_limit": _N,
+            "unnamed_partitions": _N,
+            "unnamed_members": _N,
+            **_SHARE_COUNTS,
+        },
+        SHARE_PARTITIONS: {
+            **_HEAD,
+            "interval_ms": _N,
+            "topic": _T,
+            "topic_partition": _N,
+            "start_offset": _N,
+            "in_flight": _N,
+            "lag": _N,
+            "standing_since_at": TIME,  # null unless the start offset stood still for the whole interval
+            "first_delivery_count": _N,  # of the record at the start offset, as the two columns below
+            "held_by_member_id": _T,
+            "held_by_client_id": _T,
+            **_SHARE_COUNTS,
+        },
+        SHARE_MEMBERS: {**_HEAD, "interval_ms": _N, **_SHARE_MEMBER, **_SHARE_COUNTS},
+        SHARE_ENDED_RECORDS: {
+            **_HEAD,
+            "topic": _T,
+            "topic_partition": _N,
+            "first_offset": _N,
+            "last_offset": _N,
+            "delivery_count": _N,
+            "ended_by": _T,  # rejected; or what archived them at the limit: released, lock_ended, closed, disconnected
+            **_SHARE_MEMBER,
+        },
     }.items()
 }
 

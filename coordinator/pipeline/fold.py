@@ -16,10 +16,9 @@ from coordinator.audit.schema import TAGS, AnyCoordinatorEvent, AuditEvent, Obse
 from coordinator.explain.generation import Generation
 from coordinator.explain.history import ABSENCES, GroupHistory
 from coordinator.explain.memory import GENERATIONS_REMEMBERED, packed, unpacked
-from coordinator.pipeline import memberships
+from coordinator.pipeline import memberships, shares
 from coordinator.pipeline.events import OtherEvent, read
 from coordinator.pipeline.generations import Row, row_of
-from coordinator.pipeline.memberships import head
 from coordinator.pipeline.names import (
     COMMITS,
     FINDINGS,
@@ -39,7 +38,7 @@ from coordinator.pipeline.partition_state import (
     ReadRange,
     encode_group,
 )
-from coordinator.pipeline.rows import NewRows
+from coordinator.pipeline.rows import NewRows, head
 from coordinator.pipeline.watch import look
 
 MISSING_MAX: Final = 1_000
@@ -309,6 +308,9 @@ class Fold:
         head = event.group_id, event.created_seq, event.seq, event.time_ms, event.generation_id
         self.rows[COMMITS].append(head + numbers)
 
+    def _add_share_records(self, group: Open, event: schema.ShareRecords, cause: str | None) -> None:
+        shares.add_records(event, self.rows)
+
     def _load(self, group: Open, event: schema.GroupLoaded, cause: str | None) -> None:
         if event.void_from_seq is not None:
             self.rows[VOIDS].append({**head(event), "first_seq": event.void_from_seq, "last_seq": event.seq - 1})
@@ -335,6 +337,7 @@ _MORE: Final[dict[type[AuditEvent], Callable[[Fold, Open, Any, str | None], None
     **dict.fromkeys(memberships.APPLIED, Fold._change_members),
     schema.RebalanceStarted: Fold._count_rebalance,
     schema.OffsetsCommitted: Fold._add_commits,
+    schema.ShareRecords: Fold._add_share_records,
     schema.GroupLoaded: Fold._load,
 }
 """What an event adds beside the rows of generations."""

@@ -4,17 +4,17 @@ Unlike `explain.owners.Owners`, which keeps the last owner of each partition, th
 """
 
 from collections.abc import Collection, Iterable
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import msgspec
 
 from coordinator.audit import schema
 from coordinator.audit.schema import AuditEvent, MemberRef, TopicPartitions
+from coordinator.explain.generation import SHARE
 from coordinator.explain.owners import Partition, flat
+from coordinator.pipeline import shares
 from coordinator.pipeline.names import MEMBERSHIPS, OWNERSHIP
-from coordinator.pipeline.rows import NewRows
-
-Row = dict[str, Any]
+from coordinator.pipeline.rows import NewRows, Row, head
 
 GONE_WITH_ITS_GROUP: Final = "group_removed"
 NOT_LOADED: Final = "group_loaded"
@@ -30,6 +30,8 @@ class Members(msgspec.Struct):
     owner_of: dict[Partition, str] = {}
     revoking: dict[str, TopicPartitions] = {}
     """In a consumer group: member id → what it was asked to give up and still owns."""
+    assigned: dict[str, list[Partition]] = {}
+    """In a share group, where partitions have no owner: member id → its partitions."""
 
 
 class Context(NamedTuple):
@@ -83,16 +85,6 @@ APPLIED: Final[frozenset[type[AuditEvent]]] = frozenset(
 """The events that change something here."""
 
 
-def head(event: AuditEvent) -> Row:
-    return {
-        "group_id": event.group_id,
-        "created_seq": event.created_seq,
-        "seq": event.seq,
-        "time_ms": event.time_ms,
-        "generation_id": event.generation_id,
-    }
-
-
 def _join(members: Members, member: MemberRef, context: Context) -> None:
     event = context.event
     row = head(event)
@@ -116,8 +108,9 @@ def _leave(members: Members, member_ids: Collection[str], why: tuple[str | None,
     free = [partition for partition, owner in members.owner_of.items() if owner in gone]
     for partition in free:
         del members.owner_of[partition]
-    for member_id in gone:
+    for member_id, row in gone.items():
         members.revoking.pop(member_id, None)
+        _share(members, MemberRef(member_id, row["client_id"]), (), context)
     _own(None, sorted(free), context)
 
 
@@ -148,6 +141,10 @@ def _reconcile(members: Members, event: schema.MemberReconciled, context: Contex
     """A step of a member of a consumer group: what it was asked to give up is its own until it has done so."""
     member_id = event.member.member_id
     _know(members, event.member, context)
+    if context.group_type == SHARE:
+        before = members.assigned.get(member_id, ())
+        _share(members, event.member, {*before, *flat(event.gained)} - {*flat(event.lost)}, context)
+        return
     revoking = event.revoking
     if event.revoking_count and not revoking:  # too many to name: they are among those that it lost
         revoking = event.lost
@@ -180,6 +177,15 @@ def _give(members: Members, member: MemberRef, partitions: Iterable[Partition], 
     _own(member, given, context)
 
 
+def _share(members: Members, member: MemberRef, partitions: Iterable[Partition], context: Context) -> None:
+    """A member of a share group has these partitions from now on, beside others who may have them."""
+    before, after = {*members.assigned.pop(member.member_id, ())}, {*partitions}
+    if after:
+        members.assigned[member.member_id] = sorted(after)
+    shares.add_assignments(context.event, member, sorted(before - after), False, context.rows)
+    shares.add_assignments(context.event, member, sorted(after - before), True, context.rows)
+
+
 def _own(member: MemberRef | None, partitions: Iterable[Partition], context: Context) -> None:
     """Add a row per partition, in the order of the columns: there are more of them than of events."""
     event, group_type, rows = context
@@ -207,6 +213,10 @@ def _load(
     for member_id, snapshot in present.items():
         if member_id not in members.rows:
             _join(members, snapshot.member, context)
+        if context.group_type == SHARE:
+            if not isinstance(event, schema.GroupSnapshot) or member_id not in members.assigned:
+                _share(members, snapshot.member, flat(snapshot.partitions), context)
+            continue
         progress = event.progress.get(member_id)
         revoking = {} if progress is None else progress.revoking
         tracked, owned = owned_by.get(member_id, set()), {*flat(snapshot.partitions), *flat(revoking)}

@@ -15,6 +15,11 @@ COMMITS: Final = "commits"
 REBALANCE_RATES: Final = "rebalance_rates"
 FINDINGS: Final = "findings"
 SKIPPED: Final = "skipped"
+SHARE_ASSIGNMENTS: Final = "share_assignments"
+SHARE_RECORDS: Final = "share_records"
+SHARE_PARTITIONS: Final = "share_partitions"
+SHARE_MEMBERS: Final = "share_members"
+SHARE_ENDED_RECORDS: Final = "share_ended_records"
 RATE_WINDOW_MS: Final = 60_000
 """The windows of REBALANCE_RATES."""
 
