@@ -225,6 +225,7 @@ OWN_OF_KINDS: Final = (
     "coordinator.audit.consumer_epochs",
     "coordinator.audit.share",
     "coordinator.audit.streams",
+    "coordinator.audit.streams_tasks",
     "coordinator.explain.protocols.classic",
     "coordinator.explain.protocols.consumer",
     "coordinator.explain.protocols.share",

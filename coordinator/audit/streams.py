@@ -12,6 +12,14 @@ from coordinator.audit.epochs import epoch_projections
 from coordinator.audit.fields import Fields, connection_fields
 from coordinator.audit.group_state import GroupAuditState, by_topic
 from coordinator.audit.kind_audit import KindAudit, Projection, ms_between
+from coordinator.audit.streams_tasks import (
+    internal_topics_answered,
+    remember_tasks,
+    shutdown_requested,
+    streams_state,
+    tasks_assigned,
+    topology_compared,
+)
 from coordinator.audit.world import Topic, World
 from coordinator.core.causes import Cause
 from coordinator.core.groups.states import ASSIGNING, RECONCILING, STABLE, GroupState
@@ -99,6 +107,7 @@ def _removed(
     event: events.StreamsMemberRemoved, group: StreamsGroup, state: GroupAuditState, before: GroupState, world: World
 ) -> Fields:
     existing = state.remove_member(event.member_id, event.at_ms)
+    streams_state(state).forget_member(event.member_id)
     member = existing.member
     state.note_epoch_trigger(event.cause, member, event.reason, event.at_ms)
     state.note_removal(existing, event.last_heard_ms, False)
@@ -202,6 +211,7 @@ def _remember(group: StreamsGroup, state: GroupAuditState, world: World) -> None
         state.set_revoking(member.member_id, revoking)
         state.set_subscription(member.member_id, topics)
     state.topics = _topics_needed(group, world)
+    remember_tasks(group, state)
 
 
 def _progress(group: StreamsGroup, state: GroupAuditState) -> dict[str, schema.MemberProgress]:
@@ -239,8 +249,12 @@ STREAMS: Final = KindAudit(
         ),
         events.StreamsMemberAssigned: (
             Projection(schema.MemberReconciled, _assigned),
+            Projection(schema.StreamsTasks, tasks_assigned),
             Projection(schema.GenerationStable, _stable),
         ),
+        events.StreamsTopologyConfigured: (Projection(schema.StreamsTopology, topology_compared),),
+        events.InternalTopicsAnswered: (Projection(schema.StreamsInternalTopics, internal_topics_answered),),
+        events.StreamsShutdownRequested: (Projection(schema.StreamsShutdown, shutdown_requested),),
     },
     remember=_remember,
     mark=_mark,

@@ -9,6 +9,7 @@ from tests.audit.consumer_stories import named
 from tests.audit.stories import Partitions, subscription, sync
 from tests.core.consumer.world import World
 from tests.core.share.world import ShareWorld
+from tests.core.streams.world import NO_TASKS, StreamsWorld, named_world, part, topology
 from tests.simulation.simulation import GROUP_ID, SESSION_TIMEOUT_MS, Sent, Simulation
 
 MINUTE_MS: Final = 60_000
@@ -53,7 +54,7 @@ def examples() -> dict[str, bytes]:
         )
     )
     sim.coordinator.stop(sim.now_ms, schema.CoordinatorStopped(**IDENTITY))
-    return _last_of_each_kind(_share_group()) | _last_of_each_kind(_consumer_group()) | _last_of_each_kind(sim)
+    return _last_of_each_kind(_streams_group()) | _last_of_each_kind(_share_group()) | _last_of_each_kind(_consumer_group()) | _last_of_each_kind(sim)
 
 
 def _last_of_each_kind(sim: Simulation) -> dict[str, bytes]:
@@ -94,6 +95,21 @@ def _share_group() -> ShareWorld:
     member = MemberReport("billing-1", counts)
     report = RecordsReport(MINUTE_MS, 30_000, 5, counts, (partition,), 0, (member,), 0)
     world.submit(operations.REPORT_SHARE_RECORDS, GROUP_ID, report, Sent(), "", 0)
+    return world
+
+
+def _streams_group() -> StreamsWorld:
+    """A member waits for the task of another one, the source topic is gone, and the application is to end."""
+    world = named_world(topics={"orders": 2})
+    counts = topology(part("0", "orders", changelogs=["counts-store-changelog"]))
+    world.streams_enter("word-count-1", runs=counts)
+    world.advance(100)
+    world.streams_beat("word-count-1", 2)
+    world.streams_enter("word-count-2", runs=counts)
+    world.streams_beat("word-count-1", 3, owned=({"0": [0, 1]}, NO_TASKS))
+    world.streams_beat("word-count-2", 4)
+    world.fixed.delete("orders")
+    world.streams_beat("word-count-1", 3, shuts_down=True)
     return world
 
 

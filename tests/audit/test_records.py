@@ -76,6 +76,11 @@ VALUES: dict[Any, st.SearchStrategy[Any]] = {
         schema.WorkerTasks, st.lists(TEXT, max_size=2), TOPIC_PARTITIONS, TOPIC_PARTITIONS, INT64, INT32, INT32
     ),
     list[schema.WaitedFor]: st.lists(st.builds(schema.WaitedFor, MEMBERS, TOPIC_PARTITIONS), max_size=3),
+    dict[str, str]: st.dictionaries(TEXT, TEXT, max_size=3),
+    list[schema.GainedTask]: st.lists(
+        st.builds(schema.GainedTask, TEXT, INT32, st.none() | MEMBERS, st.booleans()), max_size=3
+    ),
+    list[schema.AwaitedTask]: st.lists(st.builds(schema.AwaitedTask, TEXT, INT32, MEMBERS), max_size=3),
     schema.ShareRecordCounts: COUNTS,
     list[schema.ShareMemberRecords]: st.lists(st.builds(schema.ShareMemberRecords, MEMBERS, COUNTS), max_size=3),
     list[schema.SharePartitionRecords]: st.lists(

@@ -50,6 +50,9 @@ SAMPLES: dict[Any, Any] = {
             [schema.EndedRecords(15, 16, 5, "lock_ended", MEMBER)],
         )
     ],
+    dict[str, str]: {"changelog": "no room"},
+    list[schema.GainedTask]: [schema.GainedTask("0", 1, MEMBER, True)],
+    list[schema.AwaitedTask]: [schema.AwaitedTask("0", 1, MEMBER)],
     list[schema.WaitedFor]: [schema.WaitedFor(MEMBER, {"orders": [1, 2]})],
 }
 

@@ -79,6 +79,18 @@ from coordinator.audit.schema.shares import (
     ShareRecordCounts,
     ShareRecords,
 )
+from coordinator.audit.schema.streams import (
+    READY,
+    STREAMS_TOPICS_NAMED_MAX,
+    TASK_MOVES_NAMED_MAX,
+    TASKS_NAMED_MAX,
+    AwaitedTask,
+    GainedTask,
+    StreamsInternalTopics,
+    StreamsShutdown,
+    StreamsTasks,
+    StreamsTopology,
+)
 from coordinator.audit.schema.values import (
     CONNECTOR,
     LEFT_FOR_A_MOMENT,
@@ -111,12 +123,16 @@ __all__ = [
     "NEVER_VOID",
     "PARTITIONS_NAMED_MAX",
     "PROTOCOLS_NAMED_MAX",
+    "READY",
     "REJECTION_APART_MS",
     "RESET_APART_MS",
     "SCHEMA_VERSION",
     "SHARE_MEMBERS_NAMED_MAX",
     "SHARE_PARTITIONS_NAMED_MAX",
+    "STREAMS_TOPICS_NAMED_MAX",
     "TAGS",
+    "TASKS_NAMED_MAX",
+    "TASK_MOVES_NAMED_MAX",
     "TOPICS_NAMED_MAX",
     "TRIGGERS_NAMED_MAX",
     "WORKER_TASKS_NAMED_MAX",
@@ -124,6 +140,7 @@ __all__ = [
     "AnyCoordinatorEvent",
     "AuditEvent",
     "AuthorizationDenied",
+    "AwaitedTask",
     "CoordinatorEvent",
     "CoordinatorPaused",
     "CoordinatorStarted",
@@ -132,6 +149,7 @@ __all__ = [
     "DepartedMember",
     "EndedRecords",
     "FirstRecord",
+    "GainedTask",
     "GenerationStable",
     "GenerationStarted",
     "GroupConverted",
@@ -167,6 +185,10 @@ __all__ = [
     "ShareRecords",
     "StaticMemberReplaced",
     "StoredState",
+    "StreamsInternalTopics",
+    "StreamsShutdown",
+    "StreamsTasks",
+    "StreamsTopology",
     "TopicPartitions",
     "Trigger",
     "WaitedFor",
@@ -202,6 +224,10 @@ AnyAuditEvent = (
     | OffsetsReset
     | RequestRejected
     | ShareRecords
+    | StreamsTopology
+    | StreamsInternalTopics
+    | StreamsShutdown
+    | StreamsTasks
 )
 
 AnyCoordinatorEvent = (
@@ -223,6 +249,9 @@ NEVER_VOID: Final[frozenset[type[AuditEvent]]] = frozenset(
         PatternsResolved,
         RequestRejected,
         ShareRecords,
+        StreamsTopology,
+        StreamsInternalTopics,
+        StreamsShutdown,
     }
 )
 """Events that change neither members nor generation. `void_from_seq` of a `group.loaded` does not apply to them."""

@@ -45,6 +45,8 @@ class TopologyStatus(msgspec.Struct, frozen=True):
 
     code: StatusCode
     detail: str
+    topics: tuple[str, ...] = ()
+    """Those that are missing, or have another number of partitions than they should."""
 
 
 class ConfiguredSubtopology(msgspec.Struct, frozen=True):
@@ -89,13 +91,15 @@ def configure(topology: Topology, metadata_hash: int, topics: Topics) -> Configu
     if missing:
         detail = f"Source topics {_named(missing)} are missing."
         return ConfiguredTopology(
-            topology.epoch, metadata_hash, status=TopologyStatus(StatusCode.MISSING_SOURCE_TOPICS, detail)
+            topology.epoch,
+            metadata_hash,
+            status=TopologyStatus(StatusCode.MISSING_SOURCE_TOPICS, detail, tuple(missing)),
         )
     repartition = _repartition_partitions(topology, sources)
     try:
         _enforce_copartitioning(topology, sources, repartition)
     except _NotCopartitioned as wrong:
-        status = TopologyStatus(StatusCode.INCORRECTLY_PARTITIONED_TOPICS, str(wrong))
+        status = TopologyStatus(StatusCode.INCORRECTLY_PARTITIONED_TOPICS, str(wrong), wrong.topics)
         return ConfiguredTopology(topology.epoch, metadata_hash, status=status)
     parts = {
         part.subtopology_id: _configured(part, sources, repartition)
@@ -164,10 +168,15 @@ def _largest_count(part: Subtopology, sources: Mapping[str, int], counts_by_topi
 class _NotCopartitioned(Exception):
     """Topics of a copartition group that have different numbers of partitions."""
 
+    def __init__(self, detail: str, topics: tuple[str, ...]) -> None:
+        super().__init__(detail)
+        self.topics = topics
+
 
 def _different(counts: Mapping[str, int]) -> _NotCopartitioned:
-    named = ", ".join(f"{name}={counts[name]}" for name in sorted(counts, key=utf16))
-    return _NotCopartitioned(f"Following topics do not have the same number of partitions: [{{{named}}}]")
+    names = tuple(sorted(counts, key=utf16))
+    named = ", ".join(f"{name}={counts[name]}" for name in names)
+    return _NotCopartitioned(f"Following topics do not have the same number of partitions: [{{{named}}}]", names)
 
 
 def _enforce_copartitioning(topology: Topology, sources: Mapping[str, int], repartition: dict[str, int]) -> None:
@@ -222,7 +231,8 @@ def _check_fixed(names: list[str], repartition: Mapping[str, int], fixed: set[st
         if name in fixed and repartition[name] != count:
             raise _NotCopartitioned(
                 f"Number of partitions [{repartition[name]}] of repartition topic [{name}] doesn't match number of "
-                f"partitions [{count}] of the source topic."
+                f"partitions [{count}] of the source topic.",
+                (name,),
             )
 
 
@@ -262,12 +272,13 @@ def _with_internal_topics(configured: ConfiguredTopology, topics: Topics) -> Con
                 f"Existing topic {name} has different number of partitions: expected {topic.partitions}, "
                 f"found {existing}"
             )
-            status = TopologyStatus(StatusCode.INCORRECTLY_PARTITIONED_TOPICS, detail)
+            status = TopologyStatus(StatusCode.INCORRECTLY_PARTITIONED_TOPICS, detail, (name,))
             return msgspec.structs.replace(configured, subtopologies=None, status=status)
     if not missing:
         _check_task_count(configured.subtopologies.values())
         return configured
-    status = TopologyStatus(StatusCode.MISSING_INTERNAL_TOPICS, f"Internal topics are missing: {_named(list(missing))}")
+    detail = f"Internal topics are missing: {_named(list(missing))}"
+    status = TopologyStatus(StatusCode.MISSING_INTERNAL_TOPICS, detail, tuple(missing))
     return msgspec.structs.replace(configured, missing=missing, status=status)
 
 
