@@ -20,6 +20,7 @@ from coordinator.explain.claims import (  # noqa: E402
     price,
     share,
     silences,
+    streams,
     workers,
 )
 from coordinator.explain.claims.claim import Claim  # noqa: E402
@@ -49,6 +50,7 @@ SECTIONS: Final[tuple[tuple[str, ModuleType], ...]] = (
     ("What to try", advice),
     ("What is wrong beyond one rebalance", findings),
     ("What becomes of the records of share groups", share),
+    ("Topologies and tasks of streams groups", streams),
     ("Beside the rebalances", notes),
 )
 

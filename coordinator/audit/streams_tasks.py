@@ -178,7 +178,7 @@ def shutdown_requested(
     before: GroupState,
     world: World,
 ) -> Fields:
-    """Who asks may be no member: its request to leave is rejected, and the others are told all the same, as on Kafka."""
+    """Who asks may be no member: its leaving is rejected, and the others are told all the same, as on Kafka."""
     return {"member": state.members.get(event.member_id) or schema.MemberRef(event.member_id)}
 
 

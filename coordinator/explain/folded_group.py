@@ -107,6 +107,14 @@ class FoldedGroup:
         self.rejected: deque[schema.RequestRejected] = deque(maxlen=NOTES_KEPT)
         self.share_records: deque[schema.ShareRecords] = deque(maxlen=SHARE_RECORDS_KEPT)
         """What became of the records of a share group, the newest intervals."""
+        self.topology: schema.StreamsTopology | None = None
+        """Why the topology of a streams group cannot run, as it was told last; None: it can, or it was not told."""
+        self.not_ready_ms: int | None = None
+        """Since when it cannot."""
+        self.failed_topics: dict[str, str] = {}
+        """Internal topics of a streams group that could not be created, and why."""
+        self.shutdown: schema.StreamsShutdown | None = None
+        """The last request that all members of a streams application end."""
         self.last_commit_ms: int | None = None
         """The end of the last interval in which offsets were committed."""
         self.clients: dict[str, MemberRef] = {}
@@ -217,7 +225,13 @@ class FoldedGroup:
             self.clients.clear()
             self.pending_changes = Changes()
             self.owners = Owners(are_complete=begins)
+            self.forget_topology()
+            self.shutdown = None
             self.created_seq = event.created_seq
+
+    def forget_topology(self) -> None:
+        """Whether the topology of a streams group can run is told again, if it cannot."""
+        self.topology, self.not_ready_ms, self.failed_topics = None, None, {}
 
     def note_sign(self, event: schema.CoordinatorEvent, sign: Sign | None) -> None:
         """What was the last sign of the coordinator before this start or takeover; None: there is none.

@@ -18,6 +18,7 @@ from coordinator.audit.schema import (
 )
 from coordinator.core.causes import Cause
 from coordinator.explain.changes import CAME_TOO_LATE, Changes, Removal, Replacement
+from coordinator.explain.claims.streams import MovedTask
 from coordinator.explain.owners import Absence, OwnershipChange, is_cooperative
 from coordinator.explain.protocols.protocol import Protocol
 from coordinator.explain.protocols.table import PROTOCOLS, protocol_of
@@ -27,6 +28,7 @@ CLASSIC: Final = "classic"
 CONSUMER: Final = "consumer"
 SHARE: Final = "share"
 """Types of groups, as ListGroups names them."""
+MOVED_TASKS_KEPT: Final = 200
 OF_EPOCHS: Final = frozenset(name for name, protocol in PROTOCOLS.items() if protocol.has_epochs)
 """Those whose generations are group epochs, to which members get one by one."""
 
@@ -157,6 +159,10 @@ class Generation(msgspec.Struct, gc=False):
     """It was superseded while its target assignment was computed, and that has not come yet."""
     late_target: LateTarget | None = None
     """The newest target of an earlier epoch that came in it."""
+    moved_tasks: dict[str, MovedTask] = {}
+    """Of a streams group: active task → who ran it before, and who got it; at most MOVED_TASKS_KEPT."""
+    unnamed_tasks: int = 0
+    """Tasks that were gained beyond those."""
     has_gap: bool = False
     """Events between its first and its last one are missing."""
     is_void: bool = False

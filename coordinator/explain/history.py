@@ -5,7 +5,7 @@ from typing import Any, Final, Self
 
 from coordinator.audit import schema
 from coordinator.audit.schema import AuditEvent
-from coordinator.explain.fold import groups, members, rebalances
+from coordinator.explain.fold import groups, members, rebalances, streams
 from coordinator.explain.folded_group import GENERATIONS_KEPT, FoldedGroup, Sign
 from coordinator.explain.replaced_clients import with_clients
 
@@ -22,6 +22,7 @@ HANDLERS: Final[Mapping[type[AuditEvent], Callable[[FoldedGroup, Any], None]]] =
     **members.HANDLERS,
     **rebalances.HANDLERS,
     **groups.HANDLERS,
+    **streams.HANDLERS,
 }
 
 

@@ -49,6 +49,10 @@ class Memory(msgspec.Struct, gc=False):
     signs: dict[str, Sign | None] = {}
     loaded_ms: int | None = None
     denials: list[schema.AuthorizationDenied] = []
+    topology: schema.StreamsTopology | None = None
+    not_ready_ms: int | None = None
+    failed_topics: dict[str, str] = {}
+    shutdown: schema.StreamsShutdown | None = None
 
 
 def remember(history: GroupHistory) -> Memory:
@@ -88,6 +92,10 @@ def remember(history: GroupHistory) -> Memory:
         history.signs,
         history.loaded_ms,
         list(history.denials)[-REJECTIONS_REMEMBERED:],
+        history.topology,
+        history.not_ready_ms,
+        history.failed_topics,
+        history.shutdown,
     )
 
 
@@ -107,6 +115,8 @@ def recall(memory: Memory) -> GroupHistory:
     history.first_ms, history.last_ms = memory.first_ms, memory.last_ms
     history.loaded_ms = memory.loaded_ms
     history.denials.extend(memory.denials)
+    history.topology, history.not_ready_ms = memory.topology, memory.not_ready_ms
+    history.failed_topics, history.shutdown = memory.failed_topics, memory.shutdown
     history.begins_in_the_middle, history.last_commit_ms = memory.begins_in_the_middle, memory.last_commit_ms
     return history
 
@@ -118,6 +128,7 @@ def _forget_details(generation: Generation) -> None:
         part.worker = part.worker_before = None
     generation.triggers, generation.topic_changes, generation.recreated_topics = [], {}, []
     generation.pending_members, generation.never_synced = [], []
+    generation.moved_tasks = {}
     if generation.reconciliations is not None:
         generation.reconciliations = generation.reconciliations.slowest_alone()
 

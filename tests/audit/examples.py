@@ -54,7 +54,12 @@ def examples() -> dict[str, bytes]:
         )
     )
     sim.coordinator.stop(sim.now_ms, schema.CoordinatorStopped(**IDENTITY))
-    return _last_of_each_kind(_streams_group()) | _last_of_each_kind(_share_group()) | _last_of_each_kind(_consumer_group()) | _last_of_each_kind(sim)
+    return (
+        _last_of_each_kind(_streams_group())
+        | _last_of_each_kind(_share_group())
+        | _last_of_each_kind(_consumer_group())
+        | _last_of_each_kind(sim)
+    )
 
 
 def _last_of_each_kind(sim: Simulation) -> dict[str, bytes]:

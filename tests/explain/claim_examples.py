@@ -8,7 +8,18 @@ import msgspec
 from coordinator.audit import schema
 from coordinator.audit.schema import CONNECTOR, GroupHeldByCluster, MemberRef, Requester
 from coordinator.core.causes import Cause, InferredCause
-from coordinator.explain.claims import causes, course, endings, findings, notes, price, share, silences, workers
+from coordinator.explain.claims import (
+    causes,
+    course,
+    endings,
+    findings,
+    notes,
+    price,
+    share,
+    silences,
+    streams,
+    workers,
+)
 from coordinator.explain.claims.advice import Advice, AssignorChange, Try
 from coordinator.explain.claims.claim import Claim
 from coordinator.explain.protocols.consumer import CONSUMER
@@ -203,6 +214,15 @@ STORY: Final[tuple[Claim, ...]] = (
     price.UnownedInSum(partition_ms=4_000),
     price.CommitsRefused(count=2),
     price.Lag(before=12, after=40),
+    streams.TasksMoved(
+        tasks=(
+            streams.MovedTask("0", 2, ONE, TWO, False),
+            streams.MovedTask("0", 3, ONE, TWO, False),
+            streams.MovedTask("1", 0, ONE, TWO, True),
+        ),
+        unnamed=4,
+    ),
+    streams.ShutdownBefore(member=ONE, at_ms=AT - 2_000),
     endings.Superseded(after_ms=900),
     endings.Superseded(after_ms=900, is_epoch=True),
     endings.Superseded(after_ms=900, is_epoch=True, had_target=False, target_later_ms=400),
@@ -294,6 +314,32 @@ _OF_RECORDS: Final[tuple[findings.Found, ...]] = (
         )
         for deliveries, member in ((4, ONE), (0, None))
     ),
+)
+
+_OF_STREAMS: Final[tuple[findings.Found, ...]] = (
+    streams.TopologyNotReady(
+        **_span(findings.Kind.TOPOLOGY_NOT_READY),
+        status="missing_source_topics",
+        topics=("orders",),
+        unnamed_topics=0,
+        detail="Source topics orders are missing.",
+    ),
+    streams.TopologyNotReady(
+        **_span(findings.Kind.TOPOLOGY_NOT_READY),
+        status="incorrectly_partitioned_topics",
+        topics=("orders", "payments"),
+        unnamed_topics=0,
+        detail="Following topics do not have the same number of partitions: [{orders=3, payments=2}]",
+    ),
+    streams.TopologyNotReady(
+        **_span(findings.Kind.TOPOLOGY_NOT_READY),
+        status="missing_internal_topics",
+        topics=("billing-counts-changelog",),
+        unnamed_topics=0,
+        detail="Internal topics are missing: billing-counts-changelog",
+        failed=(("billing-counts-changelog", "Unable to replicate the partition 3 time(s)"),),
+    ),
+    streams.ShutdownRequested(**_span(findings.Kind.SHUTDOWN_REQUESTED), member=ONE),
 )
 
 FOUND: Final[tuple[findings.Found, ...]] = (
@@ -414,6 +460,7 @@ FOUND: Final[tuple[findings.Found, ...]] = (
         **_span(findings.Kind.SUBSCRIBED_TOPIC_MISSING), topic="ordres", members=(ONE,), gone_ms=AT - 120_000
     ),
     *_OF_RECORDS,
+    *_OF_STREAMS,
 )
 
 NOTES: Final[tuple[Claim, ...]] = (

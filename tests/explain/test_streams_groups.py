@@ -1,7 +1,11 @@
 """Streams groups in words: why they rebalanced, who had which partitions, and why a topology cannot run."""
 
+from _wire.messages.streams_group_heartbeat import CopartitionGroup
 from coordinator.config.settings import Config
+from coordinator.explain.claims.findings import Kind
+from coordinator.explain.findings import Finding, findings
 from coordinator.explain.history import GroupHistory
+from coordinator.explain.memory import packed, unpacked
 from coordinator.explain.story import story_of
 from tests.audit.consumer_stories import named
 from tests.core.streams.world import NO_TASKS, QUICK, StreamsWorld, named_world, part, topology
@@ -17,7 +21,7 @@ def told(world: StreamsWorld) -> str:
 def test_a_topology_whose_source_is_missing_cannot_run() -> None:
     world = named_world(topics={"u": 2})
     world.streams_enter("a")
-    assert "No member has tasks: the topology cannot run" in told(world)
+    assert "Members get no tasks: the topology cannot run" in told(world)
     world.fixed.create("t", 2)
     world.streams_beat("a", 2)
     text = told(world)
@@ -86,3 +90,116 @@ def settle(world: StreamsWorld, *member_ids: str) -> None:
     """Each member does what it is told, until nobody has to do anything."""
     for member_id in member_ids * 3:
         world.streams_beat(member_id, world.streams.members[member_id].current.epoch, owned=world.has(member_id))
+
+
+def history_of(world: StreamsWorld) -> GroupHistory:
+    return GroupHistory.of(GROUP_ID, world.audited())
+
+
+def found(world: StreamsWorld, kind: Kind) -> list[Finding]:
+    history = history_of(world)
+    return [finding for finding in findings(history, history.last_ms or 0) if finding.kind is kind]
+
+
+def test_topics_without_which_a_topology_cannot_run_are_named() -> None:
+    world = named_world(topics={"t": 1})
+    world.streams_enter("a", runs=topology(part("0", "t", "x", "y")))
+    world.streams_beat("a", 2)
+    assert "because source topics x and y are missing." in told(world)
+    (finding,) = found(world, Kind.TOPOLOGY_NOT_READY)
+    assert finding.headline.endswith("UTC: source topics x and y are missing")
+    assert "create these topics" in finding.advice
+    world.fixed.create("x", 1)
+    world.fixed.create("y", 1)
+    world.streams_beat("a", world.streams.members["a"].current.epoch)
+    assert found(world, Kind.TOPOLOGY_NOT_READY) == []
+
+
+def test_topics_that_were_mended_while_the_coordinator_was_away_are_not_told_as_missing() -> None:
+    world = named_world(topics={"t": 1})
+    world.streams_enter("a", runs=topology(part("0", "t", "x")))
+    world.streams_beat("a", 2)
+    world.restart()
+    world.fixed.create("x", 1)
+    world.streams_beat("a", world.streams.members["a"].current.epoch)
+    assert found(world, Kind.TOPOLOGY_NOT_READY) == []
+
+
+def test_why_internal_topics_could_not_be_created_is_told() -> None:
+    world = named_world(topics={"t": 1})
+    world.creation.fails["log"] = "replication factor 3 is larger than 1"
+    world.streams_enter("a", runs=topology(part("0", "t", changelogs=["log"])))
+    world.streams_beat("a", 2)
+    world.advance(100)
+    (finding,) = found(world, Kind.TOPOLOGY_NOT_READY)
+    assert "internal topic log is missing" in finding.headline
+    assert 'log could not be created: "replication factor 3 is larger than 1"' in finding.evidence
+
+
+def test_numbers_of_partitions_that_differ_are_told_with_both() -> None:
+    world = named_world(topics={"t": 3, "u": 2})
+    copartitioned = part("0", "t", "u", copartition=[CopartitionGroup(source_topics=[0, 1])])
+    world.streams_enter("a", runs=topology(copartitioned))
+    world.streams_beat("a", 2)
+    (finding,) = found(world, Kind.TOPOLOGY_NOT_READY)
+    assert "t and u have other numbers of partitions than it needs" in finding.headline
+    assert "t=3, u=2" in finding.evidence[0]
+
+
+def test_which_tasks_moved_from_whom_is_told_and_which_had_a_standby() -> None:
+    world = named_world(topics={"t": 4})
+    world.streams_enter("a")
+    world.streams_enter("b")
+    world.streams_beat("a", 2)
+    world.streams_beat("a", 2, owned=({"0": [0, 1]}, NO_TASKS))
+    world.streams_beat("b", 3)
+    assert "client-b got tasks 0_2 and 0_3 of client-a." in told(world)
+
+
+def test_a_standby_that_takes_over_is_told() -> None:
+    world = named_world({"group.streams.num.standby.replicas": "1"}, topics={"t": 2})
+    runs = topology(part("0", "t", changelogs=["log"]))
+    world.streams_enter("a", runs=runs)
+    world.advance(100)
+    world.streams_enter("b", runs=runs)
+    for _ in range(3):
+        for member_id in ("a", "b"):
+            current = world.streams.members[member_id].current
+            world.streams_beat(member_id, current.epoch, owned=(current.assigned.active, current.assigned.standby))
+    own, standby = world.has("b")
+    world.streams_beat("a", -1)
+    for _ in range(3):
+        world.streams_beat("b", world.streams.members["b"].current.epoch, owned=(own, NO_TASKS))
+    (number,) = standby["0"]
+    assert f"client-b got task 0_{number} of client-a, for which its process had a standby task." in told(world)
+
+
+def test_who_asked_for_a_shutdown_is_told_to_those_who_ask_why_members_left() -> None:
+    world = named_world(topics={"t": 2})
+    world.streams_enter("a")
+    world.streams_enter("b")
+    world.advance(100)
+    world.streams_beat("a", 2, shuts_down=True)
+    world.advance(100)
+    world.streams_beat("b", -1)
+    assert "client-a had asked that all members of the application end (SHUTDOWN_APPLICATION)" in told(world)
+    (finding,) = found(world, Kind.SHUTDOWN_REQUESTED)
+    assert "client-a" in finding.headline
+
+
+def test_members_that_left_before_a_shutdown_was_asked_for_did_not_leave_for_it() -> None:
+    world = named_world(topics={"t": 2})
+    world.streams_enter("a")
+    world.streams_enter("b")
+    world.streams_beat("b", -1)
+    world.streams_beat("a", 2, shuts_down=True)
+    assert "SHUTDOWN" not in told(world)
+
+
+def test_what_is_told_of_tasks_and_topologies_survives_a_long_history_in_parts() -> None:
+    world = named_world(topics={"t": 1})
+    world.streams_enter("a", runs=topology(part("0", "t", "x")))
+    world.streams_beat("a", 2, shuts_down=True)
+    history = unpacked(packed(history_of(world)))
+    kinds = {finding.kind for finding in findings(history, history.last_ms or 0)}
+    assert kinds >= {Kind.TOPOLOGY_NOT_READY, Kind.SHUTDOWN_REQUESTED}

@@ -131,4 +131,34 @@ MUTANTS: Final = (
         "group.membership.computing is not started",
         "False",
     ),
+    Mutant(
+        "the status of a topology is told with each comparison",
+        "streams_tasks.topology_compared",
+        "if status == kept.status:",
+        "if status is None:",
+    ),
+    Mutant(
+        "a standby that was given up to become active counts as none",
+        "StreamsAuditState.note_tasks",
+        "if member.current.state is not TasksState.STABLE:",
+        "if False:",
+    ),
+    Mutant(
+        "tasks of a removed member have no last runner",
+        "StreamsAuditState.forget_member",
+        "self.active.pop(member_id, None)",
+        "self.last_runner = {}",
+    ),
+    Mutant(
+        "what was told of a topology before a load is told after it",
+        "fold.groups._loaded",
+        "history.forget_topology()",
+        "pass",
+    ),
+    Mutant(
+        "members that left before a shutdown was asked for are said to have left for it",
+        "makers.streams.shutdown_claims",
+        "removal.seq > asked.seq",
+        "True",
+    ),
 )

@@ -52,6 +52,11 @@ class InProgress(Claim, frozen=True):
     waits_for: tuple[MemberRef, ...] = ()
     is_ready: bool = True
     """False: a streams group whose topology cannot run, as its topics are not those that it needs (NotReady)."""
+    topology_status: str = ""
+    """Why it cannot, as in `streams.topology`; empty: that has not been told."""
+    topics: tuple[str, ...] = ()
+    """Those that are missing or have the wrong number of partitions, as far as they are named."""
+    unnamed_topics: int = 0
 
 
 class EndUnknown(Claim, frozen=True):

@@ -44,6 +44,8 @@ class Kind(StrEnum):
     NEVER_ACKNOWLEDGES = "never_acknowledges"
     TAKES_ALL = "takes_all"
     START_STANDS = "start_stands"
+    TOPOLOGY_NOT_READY = "topology_not_ready"
+    SHUTDOWN_REQUESTED = "shutdown_requested"
 
 
 class Found(Claim, frozen=True):

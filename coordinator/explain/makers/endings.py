@@ -77,10 +77,15 @@ def _in_progress(context: Context) -> Claim:
         return EndUnknown(evidence=unknown(generation.last_seq))  # lines do not tell what members hold
     joins_again = generation.protocol.joins_again
     if not joins_again or has_started or history.last_ms is None or history.is_observed:
+        is_ready = history.state != NOT_READY
+        topology = None if is_ready else history.topology
         return InProgress(
             is_epoch=generation.is_epoch,
             has_started=has_started or joins_again,
-            is_ready=history.state != NOT_READY,
+            is_ready=is_ready,
+            topology_status="" if topology is None else topology.status,
+            topics=() if topology is None else tuple(topology.topics),
+            unnamed_topics=0 if topology is None else topology.unnamed_topics,
             evidence=evidence,
         )
     came = {member_id for member_id, part in generation.members.items() if part.join_ms is not None}

@@ -17,6 +17,7 @@ from coordinator.explain.makers.course import course_claims
 from coordinator.explain.makers.endings import ending_claims
 from coordinator.explain.makers.price import price_claims
 from coordinator.explain.makers.silences import silence_claims
+from coordinator.explain.makers.streams import shutdown_claims, task_claims
 
 
 class GenerationClaims(msgspec.Struct, frozen=True):
@@ -51,9 +52,9 @@ def claims_of(history: GroupHistory, generation: Generation) -> GenerationClaims
     """All that is claimed about a generation of `history`."""
     context = Context(history, generation)
     cause = tuple(cause_claims(context))
-    also = (*other_causes(context), *_absences(context))
+    also = (*other_causes(context), *shutdown_claims(context), *_absences(context))
     course = tuple(course_claims(context))
-    price = tuple(price_claims(context))
+    price = (*price_claims(context), *task_claims(context))
     return GenerationClaims(
         history.group_id,
         generation.generation_id,

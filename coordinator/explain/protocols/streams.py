@@ -8,6 +8,7 @@ from coordinator.explain.claims.causes import Change
 from coordinator.explain.claims.endings import InProgress
 from coordinator.explain.protocols.consumer import CONSUMER
 from coordinator.explain.protocols.protocol import Protocol
+from coordinator.explain.sentences.topologies import topology_problem
 from coordinator.explain.words import Names
 
 
@@ -17,10 +18,8 @@ def _cannot_share(offered: str) -> str:
 
 def _in_progress(claim: InProgress, names: Names) -> str:
     if not claim.is_ready:
-        return (
-            "No member has tasks: the topology cannot run, because topics are missing or have other numbers of"
-            " partitions than it needs. The answers to heartbeats name them, in the log of the application."
-        )
+        problem = topology_problem(claim.topology_status, claim.topics, claim.unnamed_topics)
+        return f"Members get no tasks: the topology cannot run, because {problem}."
     return CONSUMER.in_progress(claim, names)
 
 

@@ -6,7 +6,7 @@ from typing import Any, Final
 from coordinator.explain.claims import findings as found
 from coordinator.explain.claims.findings import Found
 from coordinator.explain.protocols.table import protocol_of_claim
-from coordinator.explain.sentences import held_groups, positions, progress, rejections, share
+from coordinator.explain.sentences import held_groups, positions, progress, rejections, share, streams
 from coordinator.explain.sentences.advice import STATIC_MEMBERSHIP, assignor_change, shorter_poll
 from coordinator.explain.sentences.causes import topics_named
 from coordinator.explain.sentences.finding_words import FindingWords
@@ -372,4 +372,5 @@ _WORDS: Final[Mapping[type[Found], Callable[[Any, Clock], FindingWords]]] = {
     found.RightOnTopicLost: _right_on_topic_lost,
     found.SubscribedTopicMissing: _subscribed_topic_missing,
     **share.WORDS,
+    **streams.WORDS,
 }

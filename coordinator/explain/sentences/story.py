@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from coordinator.explain.claims import causes as cause
-from coordinator.explain.claims import course, endings, price, silences, workers
+from coordinator.explain.claims import course, endings, price, silences, streams, workers
 from coordinator.explain.claims.claim import Claim
 from coordinator.explain.generation import Outcome
 from coordinator.explain.makers.generation import GenerationClaims
@@ -14,6 +14,7 @@ from coordinator.explain.sentences import course as course_words
 from coordinator.explain.sentences import endings as ending_words
 from coordinator.explain.sentences import price as price_words
 from coordinator.explain.sentences import silences as silence_words
+from coordinator.explain.sentences import streams as streams_words
 from coordinator.explain.sentences import workers as worker_words
 from coordinator.explain.sentences.wording import Sentences, Wording, rendered
 
@@ -71,6 +72,8 @@ SENTENCES: Final[Mapping[type[Claim], Sentences]] = {
     price.UnownedInSum: price_words.unowned_in_sum,
     price.CommitsRefused: price_words.commits_refused,
     price.Lag: price_words.lag,
+    streams.TasksMoved: streams_words.tasks_moved,
+    streams.ShutdownBefore: streams_words.shutdown_before,
     endings.Stable: ending_words.stable,
     endings.Superseded: ending_words.superseded,
     endings.Converted: ending_words.converted,

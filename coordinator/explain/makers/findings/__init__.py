@@ -6,7 +6,16 @@ from typing import Final
 from coordinator.explain.claims.findings import Found
 from coordinator.explain.facts import Facts
 from coordinator.explain.history import GroupHistory
-from coordinator.explain.makers.findings import assignment, clients, comings, delays, identities, rebalances, share
+from coordinator.explain.makers.findings import (
+    assignment,
+    clients,
+    comings,
+    delays,
+    identities,
+    rebalances,
+    share,
+    streams,
+)
 
 _LOOKS: Final[tuple[Callable[[Facts, int], Iterator[Found]], ...]] = (
     comings.comes_and_goes,
@@ -30,6 +39,8 @@ _LOOKS: Final[tuple[Callable[[Facts, int], Iterator[Found]], ...]] = (
     share.lets_locks_end,
     share.takes_all,
     share.start_stands,
+    streams.topology_not_ready,
+    streams.shutdown_requested,
 )
 
 

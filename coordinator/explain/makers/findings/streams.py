@@ -1,0 +1,44 @@
+"""Findings about streams groups (KIP-1071)."""
+
+from collections.abc import Iterator
+from typing import Final
+
+from coordinator.explain.claims.claim import seen
+from coordinator.explain.claims.findings import Kind
+from coordinator.explain.claims.streams import ShutdownRequested, TopologyNotReady
+from coordinator.explain.facts import Facts
+from coordinator.explain.folded_group import NOT_READY
+
+SHUTDOWN_RECENT_MS: Final = 3_600_000
+"""A shutdown that was asked for within this time is reported."""
+
+
+def topology_not_ready(facts: Facts, now_ms: int) -> Iterator[TopologyNotReady]:
+    """As long as the group is NotReady, if it was told why since it was loaded."""
+    history = facts.history
+    topology, since_ms = history.topology, history.not_ready_ms
+    if topology is None or since_ms is None or history.state != NOT_READY:
+        return
+    yield TopologyNotReady(
+        kind=Kind.TOPOLOGY_NOT_READY,
+        from_ms=since_ms,
+        until_ms=max(now_ms, topology.time_ms),
+        status=topology.status,
+        topics=tuple(topology.topics),
+        unnamed_topics=topology.unnamed_topics,
+        detail=topology.detail,
+        failed=tuple(sorted(history.failed_topics.items())),
+        evidence=seen(topology.seq),
+    )
+
+
+def shutdown_requested(facts: Facts, now_ms: int) -> Iterator[ShutdownRequested]:
+    asked = facts.history.shutdown
+    if asked is not None and now_ms - asked.time_ms <= SHUTDOWN_RECENT_MS:
+        yield ShutdownRequested(
+            kind=Kind.SHUTDOWN_REQUESTED,
+            from_ms=asked.time_ms,
+            until_ms=asked.time_ms,
+            member=asked.member,
+            evidence=seen(asked.seq),
+        )

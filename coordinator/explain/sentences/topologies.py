@@ -1,0 +1,29 @@
+"""Why the topology of a streams group cannot run (KIP-1071), in words."""
+
+from collections.abc import Sequence
+from typing import Final
+
+from coordinator.explain.words import listed, plain
+
+TOPICS_NAMED: Final = 5
+
+
+def topology_problem(status: str, topics: Sequence[str], unnamed: int) -> str:
+    """Why a topology cannot run, as a clause. `status` is as in `streams.topology`; empty: not known."""
+    named = [plain(topic) for topic in topics[:TOPICS_NAMED]]
+    more = len(topics) - len(named) + unnamed
+    match status:
+        case "missing_source_topics":
+            return _are_missing("source topic", named, more)
+        case "missing_internal_topics":
+            return _are_missing("internal topic", named, more)
+        case "incorrectly_partitioned_topics":
+            have = "has another number" if len(named) + more == 1 else "have other numbers"
+            return f"{listed(named, more=more)} {have} of partitions than it needs"
+        case _:
+            return "topics are missing or have other numbers of partitions than it needs"
+
+
+def _are_missing(what: str, named: Sequence[str], more: int) -> str:
+    is_one = len(named) + more == 1
+    return f"{what}{'' if is_one else 's'} {listed(named, more=more)} {'is' if is_one else 'are'} missing"
