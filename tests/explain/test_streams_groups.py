@@ -123,6 +123,24 @@ def test_topics_that_were_mended_while_the_coordinator_was_away_are_not_told_as_
     world.fixed.create("x", 1)
     world.streams_beat("a", world.streams.members["a"].current.epoch)
     assert found(world, Kind.TOPOLOGY_NOT_READY) == []
+    world.advance(5_000)
+    world.fixed.delete("x")
+    world.streams_beat("a", world.streams.members["a"].current.epoch)
+    (finding,) = found(world, Kind.TOPOLOGY_NOT_READY)
+    assert finding.from_ms == history_of(world).last_ms
+
+
+def test_a_topology_that_lacks_less_than_before_cannot_run_since_the_first_time() -> None:
+    world = named_world(topics={"t": 1})
+    world.streams_enter("a", runs=topology(part("0", "t", "x", "y")))
+    world.streams_beat("a", 2)
+    (before,) = found(world, Kind.TOPOLOGY_NOT_READY)
+    world.advance(5_000)
+    world.fixed.create("x", 1)
+    world.streams_beat("a", world.streams.members["a"].current.epoch)
+    (finding,) = found(world, Kind.TOPOLOGY_NOT_READY)
+    assert finding.from_ms == before.from_ms
+    assert "source topic y is missing" in finding.headline
 
 
 def test_why_internal_topics_could_not_be_created_is_told() -> None:

@@ -150,10 +150,10 @@ MUTANTS: Final = (
         "self.last_runner = {}",
     ),
     Mutant(
-        "what was told of a topology before a load is told after it",
-        "fold.groups._loaded",
-        "history.forget_topology()",
-        "pass",
+        "a topology that ran in between cannot run since the first time",
+        "fold.streams._topology",
+        "history.not_ready_ms is None or event.state_before != NOT_READY",
+        "history.not_ready_ms is None",
     ),
     Mutant(
         "members that left before a shutdown was asked for are said to have left for it",

@@ -8,17 +8,17 @@ import msgspec
 from coordinator.audit import schema
 from coordinator.audit.schema import AuditEvent
 from coordinator.explain.claims.streams import MovedTask
-from coordinator.explain.folded_group import FoldedGroup
+from coordinator.explain.folded_group import NOT_READY, FoldedGroup
 from coordinator.explain.generation import MOVED_TASKS_KEPT, Generation
 
 
 def _topology(history: FoldedGroup, event: schema.StreamsTopology) -> None:
     if event.status == schema.READY:
-        history.topology = history.not_ready_ms = None
-        history.failed_topics = {}
+        history.forget_topology()
         return
     history.topology = event
-    if history.not_ready_ms is None:
+    # It may have run in between: after a load that is not told.
+    if history.not_ready_ms is None or event.state_before != NOT_READY:
         history.not_ready_ms = event.time_ms
 
 

@@ -41,7 +41,7 @@ def _topology_not_ready(claim: streams.TopologyNotReady, clock: Clock) -> Findin
         f"the topology cannot run since {clock(claim.from_ms)}:"
         f" {topology_problem(claim.status, claim.topics, claim.unnamed_topics)}",
         (
-            f"for {duration(claim.until_ms - claim.from_ms)}, members get no tasks; they are told: {plain(claim.detail)}",
+            f"for {duration(claim.until_ms - claim.from_ms)}; members get no tasks and are told {plain(claim.detail)}",
             *failed[:REASONS_NAMED],
             *more,
         ),
