@@ -26,6 +26,7 @@ from coordinator.pipeline.names import (
     SHARE_RECORDS,
     SILVER,
     SKIPPED,
+    STREAMS_TASKS,
     VOIDS,
 )
 from coordinator.pipeline.row_columns import RowColumns
@@ -221,6 +222,19 @@ TABLES: Final[dict[str, pa.Schema]] = {
             "delivery_count": _N,
             "ended_by": _T,  # rejected; or what archived them at the limit: released, lock_ended, closed, disconnected
             **_SHARE_MEMBER,
+        },
+        # Of streams groups. A row holds until the next row of the member and the task.
+        STREAMS_TASKS: {
+            **_HEAD,
+            "subtopology_id": _T,
+            "task": _N,
+            "member_id": _T,
+            "client_id": _T,
+            "process_id": _T,
+            "since_at": TIME,
+            "kind": _T,  # active, standby; none: the member has it no more
+            "before_member_id": _T,  # of an active task: who ran it last; null if that was not told
+            "was_standby": pa.bool_(),  # of an active task: whether its process had a standby task of it
         },
     }.items()
 }

@@ -12,7 +12,7 @@ from coordinator.audit import schema
 from coordinator.audit.schema import AuditEvent, MemberRef, TopicPartitions
 from coordinator.explain.generation import SHARE
 from coordinator.explain.owners import Partition, flat
-from coordinator.pipeline import shares
+from coordinator.pipeline import shares, streams
 from coordinator.pipeline.names import MEMBERSHIPS, OWNERSHIP
 from coordinator.pipeline.rows import NewRows, Row, head
 
@@ -32,6 +32,8 @@ class Members(msgspec.Struct):
     """In a consumer group: member id → what it was asked to give up and still owns."""
     assigned: dict[str, list[Partition]] = {}
     """In a share group, where partitions have no owner: member id → its partitions."""
+    tasks: dict[str, streams.Tasks] = {}
+    """In a streams group: member id → its tasks, as they were named last."""
 
 
 class Context(NamedTuple):
@@ -51,6 +53,9 @@ def apply(members: Members, event: AuditEvent, cause: str | None, group_type: st
     match event:
         case schema.MemberAssigned():
             _assign(members, event, context)
+        case schema.StreamsTasks():
+            member_id = event.member.member_id
+            members.tasks[member_id] = streams.add_tasks(members.tasks.get(member_id, {}), event, rows)
         case schema.MemberReconciled():
             _reconcile(members, event, context)
         case schema.MemberJoined():
@@ -73,6 +78,7 @@ APPLIED: Final[frozenset[type[AuditEvent]]] = frozenset(
     {
         schema.MemberAssigned,
         schema.MemberReconciled,
+        schema.StreamsTasks,
         schema.MemberJoined,
         schema.StaticMemberReplaced,
         schema.MemberRemoved,
@@ -110,7 +116,9 @@ def _leave(members: Members, member_ids: Collection[str], why: tuple[str | None,
         del members.owner_of[partition]
     for member_id, row in gone.items():
         members.revoking.pop(member_id, None)
-        _share(members, MemberRef(member_id, row["client_id"]), (), context)
+        member = MemberRef(member_id, row["client_id"])
+        _share(members, member, (), context)
+        streams.end_tasks(members.tasks.pop(member_id, {}), event, member, rows)
     _own(None, sorted(free), context)
 
 

@@ -20,6 +20,7 @@ SHARE_RECORDS: Final = "share_records"
 SHARE_PARTITIONS: Final = "share_partitions"
 SHARE_MEMBERS: Final = "share_members"
 SHARE_ENDED_RECORDS: Final = "share_ended_records"
+STREAMS_TASKS: Final = "streams_tasks"
 RATE_WINDOW_MS: Final = 60_000
 """The windows of REBALANCE_RATES."""
 
