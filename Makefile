@@ -24,7 +24,7 @@ COMPILED := $(shell find _wire coordinator \( -path '*/messages' -prune \) -o -t
 COMPILED_TESTS := $(shell find tests -name '*.pyx' -o -name '*.pxd')
 BENCHES := $(sort $(wildcard tests/bench/bench_*.py))
 
-.PHONY: help image-check manifests-check wheels audit-cases build build-tests demo cluster-demo cluster-front-demo cluster-rounds run debug check test test-computing test-realtime test-spark compare-acls compare-requests conformance-kafka crash rolling-restart upgrade-check upgrade-folder eos eos-java flink-sink folder-swap franz-go-tests fuzz instructions interop interop-ci kafka-tools screenshots simulate simulate-cluster simulate-world world-real streams mutate nightly observe-cases observe-demo relay-kafka tests-of lint format docs hostile bench bench-acls bench-assignors bench-broker bench-broker-logs bench-cleaner bench-cluster bench-consumer-assignors bench-consumer-offsets bench-coordinator bench-dashboard bench-instructions bench-load bench-offsets-scan bench-partitions bench-pipeline bench-relay bench-testkit bench-timers bench-wire lock testing-examples clean java python watch-rounds bench-watch
+.PHONY: help image-check manifests-check wheels audit-cases build build-tests demo cluster-demo cluster-front-demo cluster-rounds run debug check test test-computing test-realtime test-spark compare-acls compare-requests conformance-kafka crash rolling-restart upgrade-check upgrade-folder eos eos-java flink-sink folder-swap franz-go-tests fuzz instructions interop interop-ci kafka-tools screenshots simulate simulate-cluster simulate-world world-real streams streams-cases mutate nightly observe-cases observe-demo relay-kafka tests-of lint format docs hostile bench bench-acls bench-assignors bench-broker bench-broker-logs bench-cleaner bench-cluster bench-consumer-assignors bench-consumer-offsets bench-coordinator bench-dashboard bench-instructions bench-load bench-offsets-scan bench-partitions bench-pipeline bench-relay bench-testkit bench-timers bench-wire lock testing-examples clean java python watch-rounds bench-watch
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 16
@@ -80,7 +80,7 @@ test-realtime: build-tests ## the tests that wait for real timeouts
 	@$(PYTEST_ON_WORKERS) -m "realtime and not spark and not nightly"
 
 test-spark: build-tests ## the tests that need Spark; they have a cache of their own (--lf), as other tests run beside them
-	@$(BIN)/python -m pytest -o cache_dir=.pytest_cache/spark --timeout=300 -m spark
+	@$(BIN)/python -m pytest -o cache_dir=.pytest_cache/spark --timeout=300 -m "spark and not nightly"
 
 tests-of: build-tests ## the tests that cover FILES, nearest first: make tests-of FILES=coordinator/core/classic/joining.py (`python -m tests.covering` lists them; Spark's are left out)
 	@found=$$($(BIN)/python -m tests.covering $(FILES)) && $(PYTEST_ON_WORKERS) -m "not spark" $$found
@@ -160,6 +160,9 @@ eos-java: build-tests java ## as `eos`, with Kafka's Java client (Java and Maven
 streams: build-tests java ## exactly once: Kafka Streams counts words for ROUNDS (100), while instances and the server are killed (Java and Maven)
 	@$(BIN)/python -m tests.eos --clients streams --rounds $(ROUNDS) $(if $(SEED),--seed $(SEED))
 	@$(BIN)/python -m tests.eos --clients streams-protocol --rounds $(ROUNDS) $(if $(SEED),--seed $(SEED))
+
+streams-cases: build-tests java ## play each way in which a streams group rebalances or stands still with Kafka Streams, and write docs/streams-cases.md (Java and Maven; two minutes)
+	@$(BIN)/python docs/make_streams_cases.py
 
 flink-sink: build-tests java ## exactly once: Flink's Kafka sink for ROUNDS (100), while tasks, the job and the server are killed (Java and Maven)
 	@$(BIN)/python -m tests.eos --clients flink --rounds $(ROUNDS) $(if $(SEED),--seed $(SEED))

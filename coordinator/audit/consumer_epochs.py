@@ -110,9 +110,9 @@ def _asked_in_vain(
 
 def forget_asked_target(state: GroupAuditState) -> None:
     """The target that is being computed is not going to be installed: what was set aside belongs to what comes next."""
-    if state.of_kind is not None:
+    if isinstance(state.of_kind, AskedTarget):  # a group that is converted may have been of another kind
         state.restore_triggers(*_pop_all_triggers(state))
-        state.of_kind = None
+    state.of_kind = None
 
 
 PROJECTIONS: Final[Mapping[type, tuple[Projection, ...]]] = {

@@ -19,6 +19,7 @@ from coordinator.audit.streams_tasks import (
     streams_state,
     tasks_assigned,
     topology_compared,
+    topology_set,
 )
 from coordinator.audit.world import Topic, World
 from coordinator.core.causes import Cause
@@ -252,6 +253,7 @@ STREAMS: Final = KindAudit(
             Projection(schema.StreamsTasks, tasks_assigned),
             Projection(schema.GenerationStable, _stable),
         ),
+        events.StreamsTopologySet: (Projection(schema.StreamsTopology, topology_set),),
         events.StreamsTopologyConfigured: (Projection(schema.StreamsTopology, topology_compared),),
         events.InternalTopicsAnswered: (Projection(schema.StreamsInternalTopics, internal_topics_answered),),
         events.StreamsShutdownRequested: (Projection(schema.StreamsShutdown, shutdown_requested),),

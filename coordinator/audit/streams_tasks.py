@@ -144,13 +144,24 @@ def topology_compared(
     world: World,
 ) -> Fields | None:
     """None: with the same outcome as before."""
-    kept, status = streams_state(state), event.configured.status
+    return _status_fields(event.configured.status, event.configured.epoch, state)
+
+
+def topology_set(
+    event: events.StreamsTopologySet, group: StreamsGroup, state: GroupAuditState, before: GroupState, world: World
+) -> Fields | None:
+    """None: the topology can run."""
+    return _status_fields(event.status, event.topology.epoch, state)
+
+
+def _status_fields(status: TopologyStatus | None, topology_epoch: int, state: GroupAuditState) -> Fields | None:
+    kept = streams_state(state)
     if status == kept.status:
         return None
     kept.status = status
     topics = () if status is None else status.topics
     return {
-        "topology_epoch": event.configured.epoch,
+        "topology_epoch": topology_epoch,
         "status": schema.READY if status is None else status.code.name.lower(),
         "topics": list(topics[: schema.STREAMS_TOPICS_NAMED_MAX]),
         "unnamed_topics": max(len(topics) - schema.STREAMS_TOPICS_NAMED_MAX, 0),
@@ -178,8 +189,9 @@ def shutdown_requested(
     before: GroupState,
     world: World,
 ) -> Fields:
-    """Who asks may be no member: its leaving is rejected, and the others are told all the same, as on Kafka."""
-    return {"member": state.members.get(event.member_id) or schema.MemberRef(event.member_id)}
+    """Who asks may be about to join, or be no member: its leaving is rejected, and the others are told all the same."""
+    member = schema.MemberRef(event.member_id, event.client_id, event.client_host)
+    return {"member": state.members.get(event.member_id) or member}
 
 
 def remember_tasks(group: StreamsGroup, state: GroupAuditState) -> None:

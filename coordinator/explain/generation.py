@@ -12,6 +12,7 @@ from coordinator.audit.schema import (
     GroupEmptied,
     MemberRef,
     RebalanceSuperseded,
+    StreamsTopology,
     TopicPartitions,
     Trigger,
     WorkerTasks,
@@ -159,6 +160,8 @@ class Generation(msgspec.Struct, gc=False):
     """It was superseded while its target assignment was computed, and that has not come yet."""
     late_target: LateTarget | None = None
     """The newest target of an earlier epoch that came in it."""
+    topology: StreamsTopology | None = None
+    """Why the topology of a streams group could not run when the rebalance began; None: it could, or is not known."""
     moved_tasks: dict[str, MovedTask] = {}
     """Of a streams group: active task → who ran it before, and who got it; at most MOVED_TASKS_KEPT."""
     unnamed_tasks: int = 0

@@ -113,6 +113,8 @@ class Owners(msgspec.Struct, gc=False):
     """Of those that have an owner again, and had none for a time since the group was stable."""
     gone: set[str] = set()
     """Topics that were deleted since they were assigned: of what is created again nobody is known to be the owner."""
+    appeared: set[str] = set()
+    """Topics that appeared since the group was loaded last and are there still: they are no others of a former name."""
     gone_before: set[str] = set()
     """Those that were gone when the generation started: what members keep of them are names alone."""
     stale: int = 0
@@ -249,6 +251,7 @@ class Owners(msgspec.Struct, gc=False):
         """A topic has only its first partitions left: the others are gone, not without an owner."""
         if not partitions_left:
             self.gone.add(topic)
+            self.appeared.discard(topic)
         for partition in [tp for tp in self.by_partition if tp[0] == topic and tp[1] >= partitions_left]:
             owner = self.by_partition.pop(partition)
             self.owned[owner.member_id].discard(partition)

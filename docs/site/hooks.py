@@ -19,7 +19,7 @@ SPACES_PER_LEVEL: Final = 4
 FRONT_PAGE: Final = "README.md"
 WIDE: Final = ("configuration.md", "interop.md", "messages.md")
 """Pages whose tables need the room of the table of contents."""
-RECORDS: Final = ("decisions/", "benchmarks", "interop", "kafka-tools", "sentences", "audit-cases")
+RECORDS: Final = ("decisions/", "benchmarks", "interop", "kafka-tools", "sentences", "audit-cases", "streams-cases")
 """Pages that record something: the search shows those that tell how to use it first."""
 RECORDS_BOOST: Final = 0.3
 log = logging.getLogger("mkdocs.hooks.coordinator")

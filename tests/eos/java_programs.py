@@ -77,6 +77,11 @@ def streams_member() -> list[str]:
     return [*_java(KAFKA, "-Xmx128m"), "StreamsMember"]
 
 
+def streams_case() -> list[str]:
+    """The command of StreamsCase.java, to which its arguments are added. Raises ProgramsMissing."""
+    return [*_java(KAFKA, "-Xmx128m"), "StreamsCase"]
+
+
 def flink_sink() -> list[str]:
     """The command of Sink.java, to which its arguments are added. Raises ProgramsMissing."""
     return _java(FLINK, "-Xmx512m", *FLINK_OPENS, "Sink")

@@ -222,6 +222,8 @@ STORY: Final[tuple[Claim, ...]] = (
         ),
         unnamed=4,
     ),
+    streams.CouldNotRun(status="missing_source_topics", topics=("orders",), unnamed_topics=0),
+    streams.CouldNotRun(status="incorrectly_partitioned_topics", topics=("orders", "payments"), unnamed_topics=0),
     streams.ShutdownBefore(member=ONE, at_ms=AT - 2_000),
     endings.Superseded(after_ms=900),
     endings.Superseded(after_ms=900, is_epoch=True),

@@ -221,3 +221,23 @@ def test_what_is_told_of_tasks_and_topologies_survives_a_long_history_in_parts()
     history = unpacked(packed(history_of(world)))
     kinds = {finding.kind for finding in findings(history, history.last_ms or 0)}
     assert kinds >= {Kind.TOPOLOGY_NOT_READY, Kind.SHUTDOWN_REQUESTED}
+
+
+def test_a_topic_that_was_created_for_the_group_and_grew_was_not_created_again() -> None:
+    world = named_world(topics={"t": 1})
+    world.streams_enter("a", runs=topology(part("0", "t", changelogs=["log"])))
+    world.advance(100)
+    world.streams_beat("a", 2)
+    world.fixed.grow("log", 3)
+    world.streams_beat("a", world.streams.members["a"].current.epoch)
+    assert "because topic log grew from 1 to 3 partitions" in told(world)
+
+
+def test_that_a_topology_could_not_run_is_told_also_when_its_members_have_gone() -> None:
+    world = named_world(topics={"t": 3, "u": 2})
+    copartitioned = part("0", "t", "u", copartition=[CopartitionGroup(source_topics=[0, 1])])
+    world.streams_enter("a", runs=topology(copartitioned))
+    world.streams_beat("a", -1)
+    history = history_of(world)
+    (first, *_) = history.generations
+    assert "t and u had other numbers of partitions than it needs" in " ".join(story_of(history, first).paragraphs)

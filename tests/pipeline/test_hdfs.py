@@ -60,7 +60,10 @@ def commits_of(files: HadoopFiles) -> list[str]:
     return [name for name in files.names() if name.endswith(".json")]
 
 
-@pytest.mark.parametrize("killed_in", ["the first batch of all tables", "a batch that some tables have"])
+@pytest.mark.parametrize(
+    "killed_in",
+    [pytest.param("the first batch of all tables", marks=pytest.mark.nightly), "a batch that some tables have"],
+)
 def test_a_killed_job_goes_on_where_it_was(
     spark: SparkSession, root: str, audit_topic: AuditTopic, tmp_path: Path, killed_in: str
 ):

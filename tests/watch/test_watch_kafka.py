@@ -25,7 +25,7 @@ def kafka_is_there() -> None:
     require_java()
 
 
-@pytest.mark.parametrize("is_topic", [False, True])
+@pytest.mark.parametrize("is_topic", [pytest.param(False, marks=pytest.mark.nightly), True])
 def test_killed_under_load_it_tells_what_one_tells_that_was_never_killed(tmp_path: Path, is_topic: bool):
     try:
         found = play(tmp_path, KILLS, 1, is_topic=is_topic)

@@ -15,7 +15,7 @@ from coordinator.core.consumer.deadlines import Deadline
 from coordinator.core.groups.connection_at_removal import UNKNOWN, ConnectionAtRemoval
 from coordinator.core.groups.event import GroupEvent
 from coordinator.core.groups.group import Group
-from coordinator.core.streams.configured import ConfiguredTopology
+from coordinator.core.streams.configured import ConfiguredTopology, TopologyStatus
 from coordinator.core.streams.group import StreamsGroup
 from coordinator.core.streams.member import CurrentTasks, StreamsMember, StreamsMemberMetadata
 from coordinator.core.streams.target import StreamsTargetInput
@@ -87,12 +87,17 @@ class StreamsMemberRemoved(msgspec.Struct, GroupEvent, frozen=True, kw_only=True
 
 
 class StreamsTopologySet(msgspec.Struct, GroupEvent, frozen=True, kw_only=True):
-    """The first member of the group says what the application runs. It stays until the group is deleted."""
+    """The first member of the group says what the application runs. It stays until the group is deleted.
+
+    `status` is only for the audit: what came of the topology with the topics of the cluster, of which the group keeps
+    nothing of its first heartbeat.
+    """
 
     group_id: str
     at_ms: int
     topology: Topology
     member_id: str
+    status: TopologyStatus | None = None
 
     def apply(self, group: Group[StreamsGroup]) -> None:
         group.membership.topology = self.topology
@@ -226,11 +231,13 @@ class StreamsEndpointsShown(msgspec.Struct, GroupEvent, frozen=True, kw_only=Tru
 
 
 class StreamsShutdownRequested(msgspec.Struct, GroupEvent, frozen=True, kw_only=True):
-    """A member asks all others to end: they are told until the group is empty."""
+    """A member, which may be about to join, asks all others to end: they are told until the group is empty."""
 
     group_id: str
     at_ms: int
     member_id: str
+    client_id: str = ""
+    client_host: str = ""
 
     def apply(self, group: Group[StreamsGroup]) -> None:
         group.membership.shutdown_by = self.member_id

@@ -92,6 +92,7 @@ class StreamsMemberUpdate:
         rejection = self._configure() or self._check_owned()
         if rejection is not None:
             return rejection
+        self._set_topology()
         self._request_shutdown()
         self._update_epoch()
         self._begin_delay()
@@ -156,11 +157,6 @@ class StreamsMemberUpdate:
                 group_id=group_id, at_ms=at_ms, member_id=self._member_id, metadata=self.metadata, before=self._before
             )
             self.events.append(updated)
-        if group.topology is None:
-            stored = StreamsTopologySet(
-                group_id=group_id, at_ms=at_ms, topology=self.topology, member_id=self._member_id
-            )
-            self.events.append(stored)
 
     def _request_shutdown(self) -> None:
         self.unstored += shutdown_requested(self._group, self._request, self._context)
@@ -195,6 +191,19 @@ class StreamsMemberUpdate:
             )
         )
         return None
+
+    def _set_topology(self) -> None:
+        """The first member brings the topology of the group."""
+        group, configured = self._group, self.configured
+        if group.topology is None and configured is not None:
+            stored = StreamsTopologySet(
+                group_id=group.group_id,
+                at_ms=self._context.wall_ms,
+                topology=self.topology,
+                member_id=self._member_id,
+                status=configured.status,
+            )
+            self.events.append(stored)
 
     def _check_owned(self) -> Rejection | None:
         """Tasks that a topology which is ready does not have cannot be owned."""

@@ -24,4 +24,12 @@ def shutdown_requested(
     """The event of the first request to shut the application down."""
     if not request.shutdown_application or group.shutdown_by is not None:
         return ()
-    return (StreamsShutdownRequested(group_id=group.group_id, at_ms=context.wall_ms, member_id=request.member_id),)
+    return (
+        StreamsShutdownRequested(
+            group_id=group.group_id,
+            at_ms=context.wall_ms,
+            member_id=request.member_id,
+            client_id=context.client_id,
+            client_host=context.client_host,
+        ),
+    )

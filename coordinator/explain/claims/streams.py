@@ -20,6 +20,17 @@ class TopologyNotReady(Found, frozen=True):
     failed: tuple[tuple[str, str], ...] = ()
 
 
+class CouldNotRun(Claim, frozen=True):
+    """When the rebalance began the topology could not run, and it has ended without becoming stable.
+
+    `status` is as in `streams.topology`.
+    """
+
+    status: str
+    topics: tuple[str, ...]
+    unnamed_topics: int
+
+
 class ShutdownRequested(Found, frozen=True):
     """A member asked that all members of the application end, at `from_ms`."""
 

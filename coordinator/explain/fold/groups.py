@@ -50,6 +50,7 @@ def _group_removed(history: FoldedGroup, event: schema.GroupRemoved) -> None:
 def _loaded(history: FoldedGroup, event: schema.GroupLoaded) -> None:
     """Take back the events that did not take effect; what they told stays visible as cut short."""
     history.loads.append(event)
+    history.owners.appeared.clear()
     history.loaded_ms = event.time_ms
     history.end_awaiting()
     latest = history.latest

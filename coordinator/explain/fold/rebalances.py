@@ -41,13 +41,18 @@ def _rebalance_started(history: FoldedGroup, event: schema.RebalanceStarted) -> 
     generation.rebalance_started_ms = event.time_ms
     generation.cause, generation.member, generation.reason = event.cause, event.member, event.reason
     generation.triggers = list(event.triggers)
+    generation.topology = history.topology
     generation.topic_changes = dict(event.topic_changes)
     generation.recreated_topics = list(event.recreated_topics)
     # After a load the coordinator knows a topic by its name alone; that it was deleted was told.
     generation.recreated_topics += [
         topic
         for topic, (before, now) in event.topic_changes.items()
-        if before and now and topic in history.owners.gone and topic not in generation.recreated_topics
+        if before
+        and now
+        and topic in history.owners.gone
+        and topic not in history.owners.appeared
+        and topic not in generation.recreated_topics
     ]
     stable = history.latest_stable
     # A load reads the topics again: one that did not exist then is not the one that was assigned before.
@@ -58,6 +63,8 @@ def _rebalance_started(history: FoldedGroup, event: schema.RebalanceStarted) -> 
         is_new = topic in generation.recreated_topics or (not before and topic not in assigned)
         if is_new or now < before:
             history.owners.deleted(topic, 0 if is_new else now)
+        if now and not before:
+            history.owners.appeared.add(topic)
     generation.member_count = event.members
     generation.lag_before = event.lag
     generation.began_ms, generation.is_from_empty = event.time_ms, event.state_before == EMPTY

@@ -17,7 +17,7 @@ from coordinator.explain.makers.course import course_claims
 from coordinator.explain.makers.endings import ending_claims
 from coordinator.explain.makers.price import price_claims
 from coordinator.explain.makers.silences import silence_claims
-from coordinator.explain.makers.streams import shutdown_claims, task_claims
+from coordinator.explain.makers.streams import shutdown_claims, task_claims, topology_claims
 
 
 class GenerationClaims(msgspec.Struct, frozen=True):
@@ -53,7 +53,7 @@ def claims_of(history: GroupHistory, generation: Generation) -> GenerationClaims
     context = Context(history, generation)
     cause = tuple(cause_claims(context))
     also = (*other_causes(context), *shutdown_claims(context), *_absences(context))
-    course = tuple(course_claims(context))
+    course = (*course_claims(context), *topology_claims(context))
     price = (*price_claims(context), *task_claims(context))
     return GenerationClaims(
         history.group_id,

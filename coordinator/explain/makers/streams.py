@@ -4,7 +4,8 @@ from collections.abc import Iterator
 
 from coordinator.core.causes import Cause
 from coordinator.explain.claims.claim import Claim, derived, seen
-from coordinator.explain.claims.streams import ShutdownBefore, TasksMoved
+from coordinator.explain.claims.streams import CouldNotRun, ShutdownBefore, TasksMoved
+from coordinator.explain.generation import Outcome
 from coordinator.explain.makers.context import Context
 
 
@@ -15,6 +16,18 @@ def shutdown_claims(context: Context) -> Iterator[Claim]:
     if asked is not None and any(removal.seq is not None and removal.seq > asked.seq for removal in left):
         yield ShutdownBefore(
             member=asked.member, at_ms=asked.time_ms, evidence=derived(asked.seq, *(removal.seq for removal in left))
+        )
+
+
+def topology_claims(context: Context) -> Iterator[Claim]:
+    """That its topology could not run; of a rebalance in progress its ending says so."""
+    generation, topology = context.generation, context.generation.topology
+    if topology is not None and not generation.is_open and generation.outcome is not Outcome.STABLE:
+        yield CouldNotRun(
+            status=topology.status,
+            topics=tuple(topology.topics),
+            unnamed_topics=topology.unnamed_topics,
+            evidence=seen(topology.seq),
         )
 
 

@@ -72,6 +72,7 @@ SENTENCES: Final[Mapping[type[Claim], Sentences]] = {
     price.UnownedInSum: price_words.unowned_in_sum,
     price.CommitsRefused: price_words.commits_refused,
     price.Lag: price_words.lag,
+    streams.CouldNotRun: streams_words.could_not_run,
     streams.TasksMoved: streams_words.tasks_moved,
     streams.ShutdownBefore: streams_words.shutdown_before,
     endings.Stable: ending_words.stable,

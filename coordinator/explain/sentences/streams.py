@@ -66,6 +66,12 @@ WORDS: Final[Mapping[type[Found], Callable[[Any, Clock], FindingWords]]] = {
 }
 
 
+def could_not_run(claims: Sequence[streams.CouldNotRun], wording: Wording) -> Iterator[str]:
+    for claim in claims:
+        problem = topology_problem(claim.status, claim.topics, claim.unnamed_topics, is_over=True)
+        yield f"The topology could not run: {problem}."
+
+
 def shutdown_before(claims: Sequence[streams.ShutdownBefore], wording: Wording) -> Iterator[str]:
     for claim in claims:
         who = wording.names.of(claim.member) if claim.member.client_id else plain(claim.member.member_id)

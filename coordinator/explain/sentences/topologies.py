@@ -8,22 +8,25 @@ from coordinator.explain.words import listed, plain
 TOPICS_NAMED: Final = 5
 
 
-def topology_problem(status: str, topics: Sequence[str], unnamed: int) -> str:
+def topology_problem(status: str, topics: Sequence[str], unnamed: int, *, is_over: bool = False) -> str:
     """Why a topology cannot run, as a clause. `status` is as in `streams.topology`; empty: not known."""
     named = [plain(topic) for topic in topics[:TOPICS_NAMED]]
     more = len(topics) - len(named) + unnamed
     match status:
         case "missing_source_topics":
-            return _are_missing("source topic", named, more)
+            return _are_missing("source topic", named, more, is_over)
         case "missing_internal_topics":
-            return _are_missing("internal topic", named, more)
+            return _are_missing("internal topic", named, more, is_over)
         case "incorrectly_partitioned_topics":
-            have = "has another number" if len(named) + more == 1 else "have other numbers"
-            return f"{listed(named, more=more)} {have} of partitions than it needs"
+            is_one = len(named) + more == 1
+            have = "had" if is_over else "has" if is_one else "have"
+            numbers = "another number" if is_one else "other numbers"
+            return f"{listed(named, more=more)} {have} {numbers} of partitions than it needs"
         case _:
             return "topics are missing or have other numbers of partitions than it needs"
 
 
-def _are_missing(what: str, named: Sequence[str], more: int) -> str:
+def _are_missing(what: str, named: Sequence[str], more: int, is_over: bool) -> str:
     is_one = len(named) + more == 1
-    return f"{what}{'' if is_one else 's'} {listed(named, more=more)} {'is' if is_one else 'are'} missing"
+    are = ("was" if is_one else "were") if is_over else "is" if is_one else "are"
+    return f"{what}{'' if is_one else 's'} {listed(named, more=more)} {are} missing"

@@ -2,6 +2,7 @@
 
 from _wire.messages.streams_group_heartbeat import CopartitionGroup
 from coordinator.audit.schema import (
+    GroupConverted,
     MemberReconciled,
     RebalanceStarted,
     StreamsInternalTopics,
@@ -69,6 +70,14 @@ def test_topics_that_are_missing_are_told_once_by_name_and_that_they_are_there()
     world.fixed.create("y", 1)
     world.streams_beat("a", world.streams.members["a"].current.epoch)
     assert statuses(world)[1:] == [("missing_source_topics", ["y"]), ("ready", [])]
+
+
+def test_a_topology_that_cannot_run_is_told_with_its_first_heartbeat() -> None:
+    world = named_world(topics={"t": 1})
+    world.streams_enter("a", runs=topology(part("0", "x")))
+    assert statuses(world) == [("missing_source_topics", ["x"])]
+    world.streams_beat("a", 2)
+    assert statuses(world) == [("missing_source_topics", ["x"])]
 
 
 def test_a_topology_that_can_run_from_the_start_is_not_told() -> None:
@@ -156,3 +165,27 @@ def test_a_heartbeat_that_changes_only_the_epoch_tells_no_tasks() -> None:
     world.streams_beat("a", 2)
     assert world.streams.members["a"].current.epoch == 3
     assert len([event for event in world.audited() if isinstance(event, StreamsTasks)]) == before
+
+
+def test_an_empty_group_changes_its_kind_to_and_fro() -> None:
+    world = named_world()
+    for _ in range(2):
+        world.streams_enter("a")
+        world.streams_beat("a", 2)
+        world.streams_beat("a", -1)
+        (member_id,) = world.stable_with("classic")
+        world.leave(member_id)
+        world.enter("consumer", "t")
+        world.depart("consumer")
+        (member_id,) = world.stable_with("classic")
+        world.leave(member_id)
+    kinds = [event.group_type for event in world.audited() if isinstance(event, GroupConverted)]
+    assert kinds == ["classic", "consumer", "classic", "streams", "classic", "consumer", "classic"]
+
+
+def test_who_joins_with_a_request_to_shut_down_is_told_by_its_client() -> None:
+    world = named_world()
+    world.streams_enter("a")
+    world.streams_enter("b", shuts_down=True)
+    (asked,) = [event for event in world.audited() if isinstance(event, StreamsShutdown)]
+    assert (asked.member.member_id, asked.member.client_id) == ("b", "client-b")
