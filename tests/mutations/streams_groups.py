@@ -133,7 +133,7 @@ MUTANTS: Final = (
     ),
     Mutant(
         "the status of a topology is told with each comparison",
-        "streams_tasks.topology_compared",
+        "streams_tasks._status_fields",
         "if status == kept.status:",
         "if status is None:",
     ),
@@ -160,5 +160,17 @@ MUTANTS: Final = (
         "makers.streams.shutdown_claims",
         "removal.seq > asked.seq",
         "True",
+    ),
+    Mutant(
+        "a topic that was created for a group and grew is told as created again",
+        "fold.rebalances._rebalance_started",
+        "and topic not in history.owners.appeared",
+        "",
+    ),
+    Mutant(
+        "what the audit of a streams group kept stays when it changes its kind",
+        "consumer_epochs.forget_asked_target",
+        "if isinstance(state.of_kind, AskedTarget):",
+        "if state.of_kind is not None:",
     ),
 )
