@@ -96,12 +96,10 @@ cdef bytes build_written_batch(
     cdef uint8_t *begin = <uint8_t *>PyBytes_AS_STRING(batch)
     cdef uint8_t *out = begin + RECORDS
     cdef const uint8_t *p
-    cdef const uint8_t *end
     cdef Py_ssize_t position = 0
     for piece in pieces:
         p = <const uint8_t *>PyBytes_AS_STRING(piece)
-        end = p + PyBytes_GET_SIZE(piece)
-        while p < end:
+        while written_size(p):
             out = put_in_batch(out, p, position)
             p += WRITTEN_SIZE_BYTES + written_size(p)
             position += 1

@@ -1,7 +1,7 @@
 """Records that are written but for their place in a batch: the length and the offset delta, which depend on it.
 
 Each is the size of what is written (an int32 of this machine), then its key and its value with their lengths, and the
-number of its headers, 0. One timestamp for all records of the batch is assumed.
+number of its headers, 0; a size of 0 ends them. All records of the batch have its timestamp.
 """
 
 from libc.stdint cimport int32_t, uint8_t, uint64_t

@@ -4,7 +4,7 @@ Compiled: every decision that is stored has one.
 """
 
 cimport cython
-from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
 from libc.stdint cimport uint8_t
 
 from _wire.written_records cimport WRITTEN_SIZE_BYTES, length_bytes, read_length, size_in_batch, written_size
@@ -31,12 +31,10 @@ cdef Py_ssize_t pieces_bytes(list pieces, Py_ssize_t position) except -1:
     """The same of written records."""
     cdef Py_ssize_t size = 0
     cdef const uint8_t *p
-    cdef const uint8_t *end
     cdef bytes piece
     for piece in pieces:
         p = <const uint8_t *>PyBytes_AS_STRING(piece)
-        end = p + PyBytes_GET_SIZE(piece)
-        while p < end:
+        while written_size(p):
             size += size_in_batch(written_size(p), position)
             p += WRITTEN_SIZE_BYTES + written_size(p)
             position += 1
@@ -47,12 +45,10 @@ cdef list pairs_of(list pieces):
     """Keys and values of written records."""
     cdef list pairs = []
     cdef const uint8_t *p
-    cdef const uint8_t *end
     cdef bytes piece, key, value
     for piece in pieces:
         p = <const uint8_t *>PyBytes_AS_STRING(piece)
-        end = p + PyBytes_GET_SIZE(piece)
-        while p < end:
+        while written_size(p):
             p += WRITTEN_SIZE_BYTES
             key = take_bytes(&p)
             value = take_bytes(&p)

@@ -10,7 +10,7 @@ the queue, before anything has changed.
 cimport cython
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
 from cpython.object cimport PyObject
-from libc.stdint cimport int32_t, int64_t, uint8_t
+from libc.stdint cimport int64_t, uint8_t
 from libc.string cimport memcpy
 
 from _wire.commit_frames cimport (
@@ -20,7 +20,7 @@ from _wire.commit_frames cimport (
 )
 from _wire.heartbeat_frames cimport CONSUMER_GROUP_HEARTBEAT, Span
 from _wire.primitives cimport PyUnicode_AsUTF8AndSize, PyUnicode_DATA, PyUnicode_New, is_ascii
-from _wire.written_records cimport size_in_batch, written_size
+from _wire.written_records cimport WRITTEN_SIZE_BYTES, set_written_size, size_in_batch, written_size
 from coordinator.core.offsets.records cimport CommittedOffset, known_id, put_offset, written_offset_max
 from coordinator.core.stored_batch cimport StoredBatch, written_batch
 from coordinator.groups.sessions cimport Session, SessionTable
@@ -135,7 +135,8 @@ cdef class SteadyCommits:
         cdef bint is_id = fields.api_version >= WITH_TOPIC_ID
         cdef list names = []
         cdef Py_ssize_t topic_bytes
-        commit.answer_bytes, commit.written_max = answer_ends_bytes(fields), fields.end - fields.first_topic
+        commit.answer_bytes, commit.written_max = answer_ends_bytes(fields), WRITTEN_SIZE_BYTES
+        commit.written_max += fields.end - fields.first_topic
         if fields.topics > self.elements_max:
             return None
         for _ in range(fields.topics):
@@ -232,15 +233,14 @@ cdef class SteadyCommit:
         cdef dict existing, of_topic
         cdef const uint8_t *p = fields.first_topic
         cdef uint8_t *out
-        cdef uint8_t *begin
         cdef uint8_t *record
         cdef uint8_t *record_end
         cdef const char *topic_text
-        cdef Py_ssize_t topic_bytes, position = 0, records_bytes = 0
+        cdef Py_ssize_t topic_bytes, in_topic, position = 0, records_bytes = 0
         cdef object before, index
         cdef bytes written = PyBytes_FromStringAndSize(NULL, self.written_max)
         cdef str name
-        begin = record = <uint8_t *>PyBytes_AS_STRING(written)
+        record = <uint8_t *>PyBytes_AS_STRING(written)
         self.answer = PyBytes_FromStringAndSize(NULL, self.answer_bytes)
         out = put_answer_begin(<uint8_t *>PyBytes_AS_STRING(self.answer), fields, self.answer_bytes)
         for name in self.topics:
@@ -253,11 +253,11 @@ cdef class SteadyCommit:
                 return None
             existing = <dict>by_topic.get(name)
             of_topic = accepted[name] = {}
-            for _ in range(topic.partitions):
+            for in_topic in range(topic.partitions):
                 if not read_commit_partition(&p, fields, &partition):
                     return None
                 index = partition.index
-                if index in of_topic or self.is_too_long(partition.metadata.size):
+                if self.is_too_long(partition.metadata.size):
                     return None
                 if existing is not None:
                     before = existing.get(index)
@@ -270,6 +270,8 @@ cdef class SteadyCommit:
                 offset.commit_timestamp_ms = at_ms if partition.timestamp_ms < 0 else partition.timestamp_ms
                 offset.has_expire_timestamp, offset.expire_timestamp = False, -1
                 of_topic[index] = offset
+                if len(of_topic) <= in_topic:
+                    return None         # the partition is there twice
                 record_end = put_offset(
                     record, <const char *>fields.group_id.data, fields.group_id.size, topic_text, topic_bytes,
                     partition.index, offset,
@@ -284,7 +286,8 @@ cdef class SteadyCommit:
                 out += 1
         if fields.is_flexible:
             out[0] = 0
-        return written_batch(PyBytes_FromStringAndSize(<const char *>begin, record - begin), position, records_bytes)
+        set_written_size(record, 0)
+        return written_batch(written, position, records_bytes)
 
     cdef bint is_too_long(self, Py_ssize_t metadata_bytes) except -1:
         return metadata_bytes > 0 and metadata_bytes > self.commits.environment.config[OFFSET_METADATA_MAX_BYTES]
