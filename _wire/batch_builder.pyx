@@ -25,6 +25,7 @@ from _wire.compression import COMPRESSIONS, compress
 
 cdef enum:
     LZ4 = 3                             # in the attributes of a batch
+    SIZES_KEPT = 64                     # records that are not measured again when they are written
 
 cdef tuple NO_HEADERS = ()
 
@@ -133,6 +134,7 @@ cdef bytes build_records(BatchHeader header, object records, object base_offset,
     cdef Py_ssize_t count = len(records)
     cdef Py_ssize_t position
     cdef int64_t size = RECORDS
+    cdef int32_t[SIZES_KEPT] sizes
     cdef RecordView view
     cdef Writer w
     if count == 0:
@@ -145,6 +147,8 @@ cdef bytes build_records(BatchHeader header, object records, object base_offset,
             header.base_timestamp_ms = header.max_timestamp_ms = view.timestamp_ms
         header.max_timestamp_ms = max(header.max_timestamp_ms, view.timestamp_ms)
         measure(&view, header)
+        if position < SIZES_KEPT:
+            sizes[position] = view.size
         size += varint_size(view.size) + view.size
     if size > INT32_MAX:
         raise ValueError(f"a batch of {size} bytes; {INT32_MAX} are allowed")
@@ -156,7 +160,10 @@ cdef bytes build_records(BatchHeader header, object records, object base_offset,
         view.offset = header.base_offset - 1
         for position in range(count):
             view_record(item_at(records, position), timestamp_ms, &view)
-            measure(&view, header)
+            if position < SIZES_KEPT:
+                view.size = sizes[position]
+            else:
+                measure(&view, header)
             write_record(&w, &view, header)
         assert bytes_written(&w) == size
         return finish_writer(&w)
