@@ -19,11 +19,13 @@ from _wire.primitives cimport (
     varint_size, varlong_size, write_raw, write_varint, write_varlong,
 )
 from _wire.small_lz4 cimport SMALL_MAX, small_frame
+from _wire.written_records cimport WRITTEN_SIZE_BYTES, put_in_batch, put_length, written_size
 
 from _wire.compression import COMPRESSIONS, compress
 
 cdef enum:
     LZ4 = 3                             # in the attributes of a batch
+    SIZES_KEPT = 64                     # records that are not measured again when they are written
 
 cdef tuple NO_HEADERS = ()
 
@@ -86,6 +88,33 @@ cdef bytes build_plain_batch(list pairs, int64_t base_offset, int64_t timestamp_
     return batch
 
 
+cdef bytes build_written_batch(
+    list pieces, int32_t count, Py_ssize_t size_bytes, int64_t base_offset, int64_t timestamp_ms,
+    int32_t partition_leader_epoch
+):
+    cdef BatchHeader header = BatchHeader.__new__(BatchHeader)
+    cdef bytes batch = PyBytes_FromStringAndSize(NULL, size_bytes), piece
+    cdef uint8_t *begin = <uint8_t *>PyBytes_AS_STRING(batch)
+    cdef uint8_t *out = begin + RECORDS
+    cdef const uint8_t *p
+    cdef Py_ssize_t position = 0
+    for piece in pieces:
+        p = <const uint8_t *>PyBytes_AS_STRING(piece)
+        while written_size(p):
+            out = put_in_batch(out, p, position)
+            p += WRITTEN_SIZE_BYTES + written_size(p)
+            position += 1
+    assert position == count and out - begin == size_bytes
+    header.magic = 2
+    header.partition_leader_epoch = partition_leader_epoch
+    header.producer_id = header.producer_epoch = header.base_sequence = -1
+    header.base_offset, header.last_offset = base_offset, base_offset + count - 1
+    header.base_timestamp_ms = header.max_timestamp_ms = timestamp_ms
+    header.record_count = count
+    seal(header, begin, size_bytes)
+    return batch
+
+
 cdef bytes compressed_batch(BatchHeader header, bytes plain):
     """Compress a batch. `plain` is its uncompressed form, with space for the header."""
     cdef Py_ssize_t size = PyBytes_GET_SIZE(plain) - RECORDS
@@ -105,6 +134,7 @@ cdef bytes build_records(BatchHeader header, object records, object base_offset,
     cdef Py_ssize_t count = len(records)
     cdef Py_ssize_t position
     cdef int64_t size = RECORDS
+    cdef int32_t[SIZES_KEPT] sizes
     cdef RecordView view
     cdef Writer w
     if count == 0:
@@ -117,6 +147,8 @@ cdef bytes build_records(BatchHeader header, object records, object base_offset,
             header.base_timestamp_ms = header.max_timestamp_ms = view.timestamp_ms
         header.max_timestamp_ms = max(header.max_timestamp_ms, view.timestamp_ms)
         measure(&view, header)
+        if position < SIZES_KEPT:
+            sizes[position] = view.size
         size += varint_size(view.size) + view.size
     if size > INT32_MAX:
         raise ValueError(f"a batch of {size} bytes; {INT32_MAX} are allowed")
@@ -128,7 +160,10 @@ cdef bytes build_records(BatchHeader header, object records, object base_offset,
         view.offset = header.base_offset - 1
         for position in range(count):
             view_record(item_at(records, position), timestamp_ms, &view)
-            measure(&view, header)
+            if position < SIZES_KEPT:
+                view.size = sizes[position]
+            else:
+                measure(&view, header)
             write_record(&w, &view, header)
         assert bytes_written(&w) == size
         return finish_writer(&w)
@@ -200,17 +235,6 @@ cdef inline uint8_t *put_pair(uint8_t *out, object key, object value, Py_ssize_t
         out += PyBytes_GET_SIZE(value) - 1
     out[1] = 0
     return out + 2
-
-
-cdef inline uint8_t *put_length(uint8_t *out, int64_t value) noexcept:
-    """A zigzag varint of a number that is not negative."""
-    cdef uint64_t bits = <uint64_t>value << 1
-    while bits >= 0x80:
-        out[0] = <uint8_t>(bits & 0x7F | 0x80)
-        bits >>= 7
-        out += 1
-    out[0] = <uint8_t>bits
-    return out + 1
 
 
 cdef inline object item_at(object sequence, Py_ssize_t position):

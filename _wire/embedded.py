@@ -53,10 +53,14 @@ def value_of(key: type[Message]) -> type[Message]:
 
 M = TypeVar("M", bound=Message)
 
+PREFIXES = tuple(version.to_bytes(PREFIX_BYTES, "big") for version in range(32))
+"""Those of all versions and record types that there are."""
+
 
 def encode_versioned(message: Message, version: int) -> bytes:
     """Encode the version as an int16, followed by the message. Raises ValueError for an unknown version."""
-    return version.to_bytes(PREFIX_BYTES, "big", signed=True) + message.encode(version)
+    encoded = message.encode(version)
+    return PREFIXES[version] + encoded
 
 
 def prefix_of(data: Buffer) -> int:

@@ -10,6 +10,19 @@ from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
 from libc.stdint cimport uint8_t, uint16_t, uint32_t, uint64_t
 from libc.string cimport memcpy, memset
 
+cdef extern from *:
+    """
+    /* How many bytes of two words are the same, from the lower address on; `difference` is not 0. */
+    static inline int same_low_bytes(uint64_t difference) {
+    #if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+        return __builtin_ctzll(difference) >> 3;
+    #else
+        return __builtin_clzll(difference) >> 3;
+    #endif
+    }
+    """
+    int same_low_bytes(uint64_t difference) noexcept nogil
+
 cdef enum:
     BLOCK_MAX = 8 * 1024 + 32 + 16      # of content that cannot be compressed: a byte more for each 255
     TABLE_BITS = 11
@@ -18,6 +31,7 @@ cdef enum:
     LITERALS_AT_THE_END = 5
     MATCHES_END_BEFORE = 12             # no match begins in so many bytes at the end of a block
     LENGTH_IN_TOKEN = 15
+    MISSES_LOG = 4                      # after each 16 places in a row without a match, the steps are a byte longer
     FRAME_HEADER_BYTES = 7
     BLOCK_HEAD_BYTES = 4                # its size, whose highest bit says that it is stored as it is
     STORED_BLOCK = 0x8000_0000
@@ -77,7 +91,7 @@ cdef inline uint32_t four_bytes(const uint8_t *data) noexcept:
 cdef Py_ssize_t compress_block(const uint8_t *data, Py_ssize_t size, uint8_t *out) noexcept:
     """Write the block of at most SMALL_MAX bytes, for which `out` has room; return its size."""
     cdef uint16_t[1 << TABLE_BITS] table            # hash of four bytes → where they were last, 0: not yet
-    cdef Py_ssize_t at = 1, literals_from = 0, before, length, last_match = size - MATCHES_END_BEFORE
+    cdef Py_ssize_t at = 1, literals_from = 0, before, length, misses = 0, last_match = size - MATCHES_END_BEFORE
     cdef uint8_t *begin = out
     cdef uint32_t four, slot
     memset(&table[0], 0, sizeof(table))
@@ -87,8 +101,13 @@ cdef Py_ssize_t compress_block(const uint8_t *data, Py_ssize_t size, uint8_t *ou
         before = table[slot]
         table[slot] = <uint16_t>at
         if before == 0 or four_bytes(data + before) != four:
-            at += 1
+            misses += 1
+            at += 1 + (misses >> MISSES_LOG)
             continue
+        misses = 0
+        while at > literals_from and before > 0 and data[at - 1] == data[before - 1]:
+            at -= 1                     # what was stepped over
+            before -= 1
         length = MATCH_BYTES_MIN + same_bytes(
             data + at + MATCH_BYTES_MIN, data + before + MATCH_BYTES_MIN,
             size - LITERALS_AT_THE_END - at - MATCH_BYTES_MIN,
@@ -110,7 +129,7 @@ cdef inline Py_ssize_t same_bytes(const uint8_t *one, const uint8_t *other, Py_s
         memcpy(&first, one + count, 8)
         memcpy(&second, other + count, 8)
         if first != second:
-            break
+            return count + same_low_bytes(first ^ second)
         count += 8
     while count < most and one[count] == other[count]:
         count += 1

@@ -79,7 +79,7 @@ class Logger:
         self.sink_here().write("debug", event, fields)
 
     def info(self, event: str, **fields: Any) -> None:
-        self.sink_here().write("info", event, fields)
+        (self.sink_here() if self._of_threads else self._sink).write("info", event, fields)
 
     def warning(self, event: str, **fields: Any) -> None:
         self.sink_here().write("warning", event, fields)
@@ -93,7 +93,7 @@ class Logger:
 
     def is_enabled_for(self, level: int) -> bool:
         """For lines that cost something to put together."""
-        return self.sink_here().is_enabled_for(level)
+        return (self.sink_here() if self._of_threads else self._sink).is_enabled_for(level)
 
     def sink_here(self) -> Sink:
         """That of this thread, or else that of the process."""

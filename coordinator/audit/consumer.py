@@ -159,7 +159,7 @@ def _reconciled(
     is_waiting = current.state is MemberState.UNRELEASED_PARTITIONS
     return {
         "member": existing,
-        "partitions": by_topic(partitions),
+        "partitions": by_topic(partitions) if unnamed or (gained and kept) else gained or kept,
         "gained": gained,
         "lost": lost,
         "kept": kept,

@@ -68,6 +68,7 @@ cdef class GroupAuditState:
     cdef int release(self, set partitions, int64_t at_ms) except -1
     cdef object join_ms(self, AuditedMember audited, int64_t generation_id)
     cdef object sync_ms(self, AuditedMember audited, int64_t generation_id)
+    cdef dict keep(self, str member_id, tuple owned)
     cdef int compare(
         self, AuditedMember audited, str member_id, set partitions, dict gained, dict lost, dict kept
     ) except -1

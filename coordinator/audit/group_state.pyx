@@ -24,9 +24,19 @@ cdef enum:
 
 
 def by_topic(partitions):
+    return grouped(sorted(partitions)) if partitions else {}
+
+
+cdef dict grouped(in_order):
+    """(topic, index), ascending, as topic → indexes."""
     cdef dict topics = {}
-    for partition in sorted(partitions):
-        put(topics, partition)
+    cdef list indexes = None
+    cdef object last = None
+    for topic, index in in_order:
+        if topic is not last and topic != last:
+            indexes = topics[topic] = []
+            last = topic
+        indexes.append(index)
     return topics
 
 
@@ -391,18 +401,26 @@ cdef class GroupAuditState:
     ):
         cdef AuditedMember audited = self.members[member_id]
         cdef dict gained = {}, lost = {}, kept = {}
-        cdef set held = set(audited.owned)
-        held.update(audited.revoking)
+        cdef tuple owned = audited.owned
+        cdef bint revokes = len(revoking) or len(audited.revoking)
+        cdef set held
         audited.unnamed_partitions = unnamed_partitions
         self.nameable_partitions -= len(partitions)
-        if unnamed_partitions:
-            audited.owned = ()
+        if not unnamed_partitions and not revokes and len(partitions) == len(owned) and partitions.issuperset(owned):
+            kept = self.keep(member_id, owned)
         else:
-            self.compare(audited, member_id, partitions, gained, lost, kept)
-        audited.revoking = tuple(sorted(revoking))
-        self.release(held - partitions - revoking, at_ms)
-        for partition in partitions & self.released.keys():
-            self.unowned_partition_ms += max(at_ms - <int64_t>self.released.pop(partition), 0)
+            held = {*owned, *audited.revoking}
+            if unnamed_partitions:
+                audited.owned = ()
+            else:
+                self.compare(audited, member_id, partitions, gained, lost, kept)
+            audited.revoking = tuple(sorted(revoking))
+            self.release(held - partitions - revoking, at_ms)
+        if self.released:
+            for partition in partitions:
+                released_ms = self.released.pop(partition, None)
+                if released_ms is not None:
+                    self.unowned_partition_ms += max(at_ms - <int64_t>released_ms, 0)
         return gained, lost, kept
 
     def set_revoking(self, str member_id not None, set revoking not None):
@@ -421,6 +439,18 @@ cdef class GroupAuditState:
         for partition in partitions:
             self.released[partition] = at_ms
         return 0
+
+    cdef dict keep(self, str member_id, tuple owned):
+        """As `compare`, of a member that has what it had; returns what it kept."""
+        if owned:
+            if self.owners is NO_ENTRIES:
+                self.owners = {}
+            if self.had is NO_ENTRIES:
+                self.had = {}
+            self.had[member_id] = self.had.get(member_id, 0) + len(owned)
+        for partition in owned:
+            self.owners[partition] = member_id
+        return grouped(owned)
 
     cdef int compare(
         self, AuditedMember audited, str member_id, set partitions, dict gained, dict lost, dict kept

@@ -26,6 +26,8 @@ VARYING = [
     "group_id", "seq", "created_seq", "time_ms", "generation_id_before", "generation_id", "state_before", "state",
 ]
 
+cdef bytes DIGIT_PAIRS = b"".join(b"%02d" % number for number in range(100))
+
 cdef enum:
     KEY_KEPT_BYTES = 255                # of a group id: a longer one is encoded again with each event
     DIGITS_MAX = 20                     # of an int64, with its sign
@@ -35,6 +37,9 @@ cdef enum:
 
 
 cdef const char *HEXADECIMAL = b"0123456789abcdef"
+cdef uint64_t ONES = 0x0101010101010101     # one in each byte
+cdef uint64_t HIGH_BITS = 0x8080808080808080
+cdef const char *digit_pairs = DIGIT_PAIRS
 cdef char[256] escapes                  # byte → what follows the backslash; 0 for a byte that needs none
 
 
@@ -244,12 +249,16 @@ cdef bytes event_id(bytes key, int64_t seq):
 cdef char *store_digits(char *end, int64_t number) noexcept:
     """Write at most DIGITS_MAX decimal digits that end before `end`; return the first."""
     cdef uint64_t rest = -<uint64_t>number if number < 0 else <uint64_t>number
-    while True:
+    while rest >= 100:
+        end -= 2
+        memcpy(end, &digit_pairs[2 * (rest % 100)], 2)
+        rest //= 100
+    if rest >= 10:
+        end -= 2
+        memcpy(end, &digit_pairs[2 * rest], 2)
+    else:
         end -= 1
-        end[0] = <char>(c"0" + rest % 10)
-        rest //= 10
-        if rest == 0:
-            break
+        end[0] = <char>(c"0" + rest)
     if number < 0:
         end -= 1
         end[0] = c"-"
@@ -267,8 +276,12 @@ cdef int write_bytes(Writer *w, bytes text) except -1:
 
 cdef int write_integer(Writer *w, bytes text_before, int64_t number) except -1:
     cdef char[DIGITS_MAX] digits
-    cdef char *first = store_digits(&digits[0] + DIGITS_MAX, number)
-    write_bytes(w, text_before)
+    cdef char *first
+    if text_before is not None:
+        write_bytes(w, text_before)
+    if 0 <= number <= 9:
+        return write_byte(w, <char>(c"0" + number))
+    first = store_digits(&digits[0] + DIGITS_MAX, number)
     return write_raw(w, first, &digits[0] + DIGITS_MAX - first)
 
 
@@ -276,6 +289,12 @@ cdef int write_text(Writer *w, text) except -1:
     """Raises UnicodeEncodeError for a surrogate, which UTF-8 cannot encode."""
     cdef Py_ssize_t size, at, plain_from = 0
     cdef const char *utf8 = PyUnicode_AsUTF8AndSize(text, &size)
+    cdef uint8_t *out
+    if is_plain(utf8, size):
+        out = reserve(w, size + 2)
+        out[0] = out[size + 1] = c'"'
+        memcpy(out + 1, utf8, size)
+        return 0
     write_byte(w, c'"')
     for at in range(size):
         if escapes[<uint8_t>utf8[at]]:
@@ -284,6 +303,28 @@ cdef int write_text(Writer *w, text) except -1:
             plain_from = at + 1
     write_raw(w, utf8 + plain_from, size - plain_from)
     return write_byte(w, c'"')
+
+
+cdef bint is_plain(const char *text, Py_ssize_t size) noexcept:
+    """Whether a text needs no escapes. Looks at eight bytes at a time; it may say no of one that needs none."""
+    cdef uint64_t eight, found = 0
+    cdef Py_ssize_t at = 0
+    while at + 8 <= size:
+        memcpy(&eight, text + at, 8)
+        found |= bytes_below(eight, c" ") | bytes_below(eight ^ ONES * c'"', 1) | bytes_below(eight ^ ONES * c"\\", 1)
+        at += 8
+    if found & HIGH_BITS:
+        return False
+    while at < size:
+        if escapes[<uint8_t>text[at]]:
+            return False
+        at += 1
+    return True
+
+
+cdef inline uint64_t bytes_below(uint64_t eight, uint64_t bound) noexcept:
+    """The high bit of each byte that is below the bound, and perhaps of some that follow one."""
+    return (eight - ONES * bound) & ~eight
 
 
 cdef int write_escaped(Writer *w, uint8_t byte) except -1:
@@ -369,6 +410,8 @@ cdef int write_partitions(Writer *w, tuple partitions) except -1:
 
 
 cdef int write_value(Writer *w, value, Layout within) except -1:
+    if type(value) is int:
+        return write_integer(w, None, value)
     if value is None:
         return write_bytes(w, b"null")
     if type(value) is AuditedMember:
@@ -378,7 +421,7 @@ cdef int write_value(Writer *w, value, Layout within) except -1:
     if isinstance(value, bool):
         return write_bytes(w, b"true" if value else b"false")
     if isinstance(value, int):
-        return write_integer(w, b"", value)
+        return write_integer(w, None, value)
     if isinstance(value, list):
         return write_list(w, value, within)
     if isinstance(value, dict):

@@ -17,11 +17,11 @@ class ConnectionRate:
     def wait(self, now: float) -> float:
         """Return how long to wait for the next connection; 0: it may come now."""
         if self._filled_at is not None:
-            # A clock that goes back takes nothing away.
-            new = max(now - self._filled_at, 0.0) * self._per_second
-            self._tokens = min(self._tokens + new, self._per_second)
+            passed = now - self._filled_at
+            if passed > 0.0:  # a clock that goes back takes nothing away
+                self._tokens = min(self._tokens + passed * self._per_second, self._per_second)
         self._filled_at = now
-        return max(1.0 - self._tokens, 0.0) / self._per_second
+        return 0.0 if self._tokens >= 1.0 else (1.0 - self._tokens) / self._per_second
 
     def consume(self) -> None:
         """Count a connection."""

@@ -63,16 +63,13 @@ class DescriptorReserve:
         self.limit: Final = soft
         """The most open files; negative: there is no limit."""
         self.reserve: Final = reserve_of(soft)
+        self.connections_max: Final = UNBOUNDED if soft < 0 else soft - self.reserve
+        """The most connections that leave the reserve free if nothing else has descriptors of the others."""
         self._last_given: int | None = None
 
     def given(self, descriptor: int) -> None:
         """Note the number of a descriptor that the system has just given out: the lowest one that was free."""
         self._last_given = descriptor
-
-    @property
-    def connections_max(self) -> int:
-        """The most connections that leave the reserve free if nothing else has descriptors of the others."""
-        return UNBOUNDED if self.limit < 0 else self.limit - self.reserve
 
     def room(self, descriptor: int, connections: int) -> int:
         """How many more than so many `connections` leave the reserve free. `descriptor` is any open one.

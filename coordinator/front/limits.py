@@ -71,7 +71,7 @@ class ConnectionLimits:
     @property
     def room(self) -> int:
         """How many connections more `max.connections` allows."""
-        return self.most - len(self._accepted)
+        return self._config[MAX_CONNECTIONS] - len(self._accepted)
 
     def accepted_from(self, address: str) -> int:
         """How many connections an address has, those included that are about to begin."""
@@ -92,7 +92,7 @@ class ConnectionLimits:
 
     def opened(self, connection: Connection) -> str | None:
         """Count a new connection; return the reason to close it, or None if it is within the limit of its address."""
-        address = address_of(connection)
+        address = self._accepted.get(connection) or address_of(connection)
         self._per_ip[address] += 1
         too_many = self._excess(address, self._per_ip[address])
         if too_many is not None:
@@ -110,8 +110,8 @@ class ConnectionLimits:
 
     def closed(self, connection: Connection) -> None:
         """Stop counting a connection."""
+        address = self._accepted.get(connection) or address_of(connection)
         self.not_begun(connection)
-        address = address_of(connection)
         self._per_ip[address] -= 1
         if not self._per_ip[address]:
             del self._per_ip[address]

@@ -55,7 +55,8 @@ class LoopScheduler:
 
     def start(self, key: object, deadline_ms: int) -> int:
         """Start a timer, for which the loop wakes up; return its number."""
-        self.request_iteration()
+        if not 0 <= self._timer_deadline_ms <= deadline_ms:
+            self.request_iteration()  # else the loop wakes up before, and sees to it then
         return self._wheel.start(key, deadline_ms)
 
     def cancel(self, timer: int) -> bool:

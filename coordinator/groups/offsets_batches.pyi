@@ -1,16 +1,14 @@
-from collections.abc import Callable
-
 from coordinator.core.stored import Stored
+from coordinator.log.partition.partition_log import PartitionLog
 from coordinator.log.segments.segment_file import PrebuiltBatch
 
-def build_batches(
-    stored: list[Stored],
-    base_offset: int,
-    at_ms: int,
-    leader_epoch: int,
-    build_other: Callable[[Stored, int, int], bytes],
-) -> list[PrebuiltBatch]:
-    """A batch for each of the stored, from `base_offset` on, with records of the time `at_ms`.
+class OffsetsStream:
+    """Makes batches of the records of groups and of the markers of transactions."""
 
-    `build_other(stored, base_offset, at_ms)` makes those of transactions: markers, and records with a producer.
-    """
+    @property
+    def log(self) -> PartitionLog: ...
+    def __init__(self, log: PartitionLog, leader_epoch: int, compression: str = "none") -> None:
+        """`compression` is the name of a codec in `_wire/compression.py`."""
+
+    def build(self, records: list[Stored], at_ms: int) -> list[PrebuiltBatch]:
+        """A batch for each of the stored; a transactional one has no sequence numbers, as on Kafka."""

@@ -5,6 +5,7 @@ from libc.stdint cimport int32_t, int64_t, uint64_t
 
 from _wire.commit_frames cimport CommitFields
 from _wire.heartbeat_frames cimport Span
+from coordinator.core.stored_batch cimport StoredBatch
 from coordinator.groups.sessions cimport Session, SessionTable
 from coordinator.wall_time cimport WallTime
 
@@ -37,7 +38,7 @@ cdef class SteadyCommits:
 
     cpdef SteadyCommit read(self, bytes frame, object waiting, int64_t now_ms)
     cdef Session session_of(self, const CommitFields *fields, int64_t now_ms)
-    cdef list topics_of(self, const CommitFields *fields, Py_ssize_t *answer_bytes, int32_t *partitions)
+    cdef list topics_of(self, const CommitFields *fields, SteadyCommit commit)
     cdef CachedTopic topic_of(self, object key, bint is_id)
 
 
@@ -49,6 +50,7 @@ cdef class SteadyCommit:
     cdef CommitFields fields            # of the frame, where it lies
     cdef list topics                    # the names of its topics, in their order
     cdef Py_ssize_t answer_bytes
+    cdef Py_ssize_t written_max         # the most that its records take, written
     cdef readonly str key               # the group id
     cdef readonly str member_id
     cdef readonly object request_id     # None: nobody has registered it
@@ -56,5 +58,5 @@ cdef class SteadyCommit:
     cdef readonly int32_t partitions
     cdef readonly int api_version
 
-    cdef bint read_offsets(self, dict by_topic, int64_t at_ms, dict accepted, list records)
+    cdef StoredBatch read_offsets(self, dict by_topic, int64_t at_ms, dict accepted)
     cdef bint is_too_long(self, Py_ssize_t metadata_bytes) except -1

@@ -10,7 +10,7 @@ the queue, before anything has changed.
 cimport cython
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
 from cpython.object cimport PyObject
-from libc.stdint cimport int32_t, int64_t, uint8_t
+from libc.stdint cimport int64_t, uint8_t
 from libc.string cimport memcpy
 
 from _wire.commit_frames cimport (
@@ -20,8 +20,9 @@ from _wire.commit_frames cimport (
 )
 from _wire.heartbeat_frames cimport CONSUMER_GROUP_HEARTBEAT, Span
 from _wire.primitives cimport PyUnicode_AsUTF8AndSize, PyUnicode_DATA, PyUnicode_New, is_ascii
-from coordinator.core.offsets.records cimport CommittedOffset, known_id, offset_key, offset_value
-from coordinator.core.stored_batch cimport StoredBatch, plain_batch
+from _wire.written_records cimport WRITTEN_SIZE_BYTES, set_written_size, size_in_batch, written_size
+from coordinator.core.offsets.records cimport CommittedOffset, known_id, put_offset, written_offset_max
+from coordinator.core.stored_batch cimport StoredBatch, written_batch
 from coordinator.groups.sessions cimport Session, SessionTable
 from coordinator.runtime.collected cimport Batch
 from coordinator.runtime.steady cimport drain_shards
@@ -73,10 +74,7 @@ cdef class SteadyCommits:
     cpdef SteadyCommit read(self, bytes frame, object waiting, int64_t now_ms):
         cdef SteadyCommit commit
         cdef CommitFields fields
-        cdef Py_ssize_t answer_bytes = 0
-        cdef int32_t partitions = 0
         cdef Session session
-        cdef list topics
         if self.sessions.leaves_heartbeats or self.sessions.leaves_requests or self.sessions.asks_authorizer:
             return None
         if not read_commit(<const uint8_t *>PyBytes_AS_STRING(frame), PyBytes_GET_SIZE(frame), &fields):
@@ -84,12 +82,11 @@ cdef class SteadyCommits:
         session = self.session_of(&fields, now_ms)
         if session is None:
             return None
-        topics = self.topics_of(&fields, &answer_bytes, &partitions)
-        if topics is None:
-            return None
         commit = SteadyCommit.__new__(SteadyCommit)
+        commit.topics = self.topics_of(&fields, commit)
+        if commit.topics is None:
+            return None
         commit.commits, commit.waiting, commit.frame, commit.fields = self, waiting, frame, fields
-        commit.topics, commit.answer_bytes, commit.partitions = topics, answer_bytes, partitions
         commit.key, commit.member_id, commit.api_version = session.group.name, session.name, fields.api_version
         if session.group.partition < 0:
             session.group.partition = partition_for(session.group.name, len(self.shards))
@@ -126,22 +123,27 @@ cdef class SteadyCommits:
             return <Session>found
         return None
 
-    cdef list topics_of(self, const CommitFields *fields, Py_ssize_t *answer_bytes, int32_t *partitions):
-        """The names of the topics; None if anything is unusual, or a partition does not exist. Counts what is there."""
+    cdef list topics_of(self, const CommitFields *fields, SteadyCommit commit):
+        """The names of the topics; None if anything is unusual, or a partition does not exist.
+
+        Counts for the commit what is there.
+        """
         cdef CommittedTopic topic
         cdef CommittedPartition partition
         cdef CachedTopic existing
         cdef const uint8_t *p = fields.first_topic
         cdef bint is_id = fields.api_version >= WITH_TOPIC_ID
         cdef list names = []
-        answer_bytes[0] = answer_ends_bytes(fields)
+        cdef Py_ssize_t topic_bytes
+        commit.answer_bytes, commit.written_max = answer_ends_bytes(fields), WRITTEN_SIZE_BYTES
+        commit.written_max += fields.end - fields.first_topic
         if fields.topics > self.elements_max:
             return None
         for _ in range(fields.topics):
             if not read_commit_topic(&p, fields, &topic):
                 return None
-            partitions[0] += topic.partitions
-            if fields.topics + partitions[0] > self.elements_max:
+            commit.partitions += topic.partitions
+            if fields.topics + commit.partitions > self.elements_max:
                 return None
             if is_id:
                 topic_id = PyBytes_FromStringAndSize(<const char *>topic.name.data, topic.name.size)
@@ -160,7 +162,9 @@ cdef class SteadyCommits:
             if not end_commit_topic(&p, fields):
                 return None
             names.append(existing.name)
-            answer_bytes[0] += answered_topic_bytes(fields, &topic)
+            commit.answer_bytes += answered_topic_bytes(fields, &topic)
+            PyUnicode_AsUTF8AndSize(existing.name, &topic_bytes)
+            commit.written_max += topic.partitions * written_offset_max(fields.group_id.size, topic_bytes)
         return names if end_commit_topic(&p, fields) else None
 
     cdef CachedTopic topic_of(self, object key, bint is_id):
@@ -187,8 +191,7 @@ cdef class SteadyCommits:
 cdef class SteadyCommit:
     def handle(self, machine, Batch batch not None, int64_t now_ms):
         cdef Session session = self.commits.session_of(&self.fields, now_ms)
-        cdef dict accepted, existing
-        cdef list records
+        cdef dict accepted = {}, existing
         cdef StoredBatch stored
         cdef int64_t at_ms
         group = None if session is None else (<dict>machine.groups).get(self.key)
@@ -198,11 +201,8 @@ cdef class SteadyCommit:
         if offsets.pending is not None:
             return False                # what transactions have pending may be superseded
         at_ms = now_ms + self.commits.wall.step_ms
-        accepted, records = {}, []
-        if not self.read_offsets(offsets.by_topic, at_ms, accepted, records):
-            return False
-        stored = plain_batch(records)
-        if stored.size_bytes > batch.bytes_max:
+        stored = self.read_offsets(offsets.by_topic, at_ms, accepted)
+        if stored is None or stored.size_bytes > batch.bytes_max:
             return False
         by_topic = <dict>offsets.by_topic
         for topic, committed in accepted.items():
@@ -223,8 +223,8 @@ cdef class SteadyCommit:
         batch.replies.append(self)
         return True
 
-    cdef bint read_offsets(self, dict by_topic, int64_t at_ms, dict accepted, list records):
-        """Fill in topic → partition → offset, the records, and the answer; false if the core has to decide."""
+    cdef StoredBatch read_offsets(self, dict by_topic, int64_t at_ms, dict accepted):
+        """Fill in topic → partition → offset and the answer; returns the records, None if the core has to decide."""
         cdef const CommitFields *fields = &self.fields
         cdef CommittedTopic topic
         cdef CommittedPartition partition
@@ -233,32 +233,36 @@ cdef class SteadyCommit:
         cdef dict existing, of_topic
         cdef const uint8_t *p = fields.first_topic
         cdef uint8_t *out
+        cdef uint8_t *record
+        cdef uint8_t *record_end
         cdef const char *topic_text
-        cdef Py_ssize_t topic_bytes
+        cdef Py_ssize_t topic_bytes, in_topic, position = 0, records_bytes = 0
         cdef object before, index
+        cdef bytes written = PyBytes_FromStringAndSize(NULL, self.written_max)
         cdef str name
+        record = <uint8_t *>PyBytes_AS_STRING(written)
         self.answer = PyBytes_FromStringAndSize(NULL, self.answer_bytes)
         out = put_answer_begin(<uint8_t *>PyBytes_AS_STRING(self.answer), fields, self.answer_bytes)
         for name in self.topics:
             if not read_commit_topic(&p, fields, &topic):
-                return False            # never: the frame was read before
+                return None             # never: the frame was read before
             out = put_answered_topic(out, fields, &topic)
             topic_text = PyUnicode_AsUTF8AndSize(name, &topic_bytes)
             cached = self.commits.topic_of(name, False)
             if cached is None or name in accepted:
-                return False
+                return None
             existing = <dict>by_topic.get(name)
             of_topic = accepted[name] = {}
-            for _ in range(topic.partitions):
+            for in_topic in range(topic.partitions):
                 if not read_commit_partition(&p, fields, &partition):
-                    return False
+                    return None
                 index = partition.index
-                if index in of_topic or self.is_too_long(partition.metadata.size):
-                    return False
+                if self.is_too_long(partition.metadata.size):
+                    return None
                 if existing is not None:
                     before = existing.get(index)
                     if before is not None and partition.offset < (<CommittedOffset>before).offset:
-                        return False    # the audit tells of it
+                        return None     # the audit tells of it
                 offset = CommittedOffset.__new__(CommittedOffset)
                 offset.offset, offset.leader_epoch = partition.offset, partition.leader_epoch
                 offset.metadata = ascii_text(&partition.metadata)
@@ -266,13 +270,15 @@ cdef class SteadyCommit:
                 offset.commit_timestamp_ms = at_ms if partition.timestamp_ms < 0 else partition.timestamp_ms
                 offset.has_expire_timestamp, offset.expire_timestamp = False, -1
                 of_topic[index] = offset
-                records.append((
-                    offset_key(
-                        <const char *>fields.group_id.data, fields.group_id.size, topic_text, topic_bytes,
-                        partition.index,
-                    ),
-                    offset_value(offset),
-                ))
+                if len(of_topic) <= in_topic:
+                    return None         # the partition is there twice
+                record_end = put_offset(
+                    record, <const char *>fields.group_id.data, fields.group_id.size, topic_text, topic_bytes,
+                    partition.index, offset,
+                )
+                records_bytes += size_in_batch(written_size(record), position)
+                record = record_end
+                position += 1
                 out = put_answered_partition(out, fields, partition.index)
             end_commit_topic(&p, fields)
             if fields.is_flexible:
@@ -280,7 +286,8 @@ cdef class SteadyCommit:
                 out += 1
         if fields.is_flexible:
             out[0] = 0
-        return True
+        set_written_size(record, 0)
+        return written_batch(written, position, records_bytes)
 
     cdef bint is_too_long(self, Py_ssize_t metadata_bytes) except -1:
         return metadata_bytes > 0 and metadata_bytes > self.commits.environment.config[OFFSET_METADATA_MAX_BYTES]

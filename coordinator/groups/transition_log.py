@@ -22,7 +22,7 @@ def log_transition(event: Event, group: Membership, before: GroupState) -> None:
 
     `event` is the first of its events that changed the state: the others follow from it.
     """
-    if not logger.sink_here().is_enabled_for(INFO):
+    if not logger.is_enabled_for(INFO):
         return
     logger.info(
         "group transition",

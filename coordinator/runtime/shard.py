@@ -54,6 +54,8 @@ class ShardState(Enum):
     """The log could not be read or written; the partition is loaded again after a while."""
 
 
+ACTIVE: Final = ShardState.ACTIVE
+
 REFUSALS: Final = {
     ShardState.INACTIVE: ErrorCode.NOT_COORDINATOR,
     ShardState.LOADING: ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
@@ -247,7 +249,7 @@ class Shard(Generic[Machine]):
 
         When that fails the state is FAILED, and the caller loads the partition again after a while.
         """
-        if self.state is not ShardState.ACTIVE:
+        if self.state is not ACTIVE:
             return 0 if self._is_activating else self._refuse_all()
         if self._in_flight is not None:
             return 0
@@ -330,16 +332,15 @@ class Shard(Generic[Machine]):
         if not projected and not batch.stored:
             self._appended = batch
             return False
-        if not self.has_files:
-            assert self.local is not None
-            self.made_files = self.local.makes_files(projected, batch.stored)
+        new_files = None if self.has_files else self.local
+        if new_files is not None:
+            self.made_files = new_files.makes_files(projected, batch.stored)
         self._in_flight = batch
         self._is_appending = True
         self.store.append(projected, batch.stored, now_ms, partial(self._append_completed, batch))
         self._is_appending = False
-        if not self.has_files:
-            assert self.local is not None
-            self.has_files = self.local.has_files
+        if new_files is not None:
+            self.has_files = new_files.has_files
         return True
 
     def _serve_rebuilt(self, now_ms: int) -> None:
@@ -382,10 +383,11 @@ class Shard(Generic[Machine]):
         if batch is None:
             return
         self.machine.stored()
+        answer = self._responses.reply
         for reply in batch.replies:
             try:
                 if isinstance(reply, Reply):
-                    self._responses.reply(reply.request_id, reply.response)
+                    answer(reply.request_id, reply.response)
                 else:
                     reply.send()
             except Exception:

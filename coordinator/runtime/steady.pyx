@@ -20,7 +20,7 @@ cdef int drain_shards(coordinator, tuple shards, partitions, int64_t now_ms) exc
     cdef Py_ssize_t left = OPERATIONS_AT_ONCE
     for partition in partitions:
         shard = shards[partition]
-        used = None if left <= 0 or coordinator.is_dirty else drain_steady(shard, now_ms, left)
+        used = None if left <= 0 or coordinator._dirty else drain_steady(shard, now_ms, left)
         if used is None:
             coordinator.drain_later(partition)
         else:
@@ -34,20 +34,20 @@ cdef object drain_steady(shard, int64_t now_ms, Py_ssize_t operations_max):
     None if there may be more to do, or nothing could be done: `drain` has to go on with the shard.
     """
     cdef Batch batch
-    cdef list steady = []
+    cdef Py_ssize_t used = 0
     local, queue, failed = shard.local, shard._queue, shard._failed
     if not can_drain(shard, local, <dict>failed):
         return None
     batch = Batch(local.batch_bytes_max)
     machine = shard.machine
-    while queue and len(steady) < operations_max:
+    while queue and used < operations_max:
         first = queue[0]
         if type(first) is QUEUED_OPERATION or type(first) is PROJECTION_WRITE or <dict>failed:
             break
         try:
             if not first.handle(machine, batch, now_ms):
                 break
-            steady.append(first)
+            used += 1
         except Exception:
             shard._steady_failed(first, now_ms)
         queue.popleft()
@@ -58,12 +58,12 @@ cdef object drain_steady(shard, int64_t now_ms, Py_ssize_t operations_max):
         if problem is not None:
             shard._append_failed(batch, problem)
             return None
-        for answered in steady:
+        for answered in batch.replies:
             try:
                 answered.send()
             except Exception:
                 logger.exception("unhandled exception while sending a response", partition=shard.partition)
-    return len(steady) if is_done else None
+    return used if is_done else None
 
 
 cdef bint can_drain(shard, local, dict failed) except -1:

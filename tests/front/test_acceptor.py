@@ -146,6 +146,7 @@ class FewDescriptors(DescriptorReserve):
         os.close(probe)
         self.limit = 2 * (probe + room)  # type: ignore[misc]
         self.reserve = probe + room  # type: ignore[misc]
+        self.connections_max = self.limit - self.reserve  # type: ignore[misc]
 
 
 @LOOPS

@@ -138,6 +138,18 @@ def test_the_timer_handle_follows_the_earliest_deadline(scene):
     assert scene.loop.alarms == []
 
 
+def test_a_timer_after_the_next_wake_up_needs_no_iteration_and_fires_in_time(scene):
+    scene.turns.start("early", scene.now_ms + 100)
+    scene.loop.turn()
+    scene.turns.start("late", scene.now_ms + 900)
+    assert not scene.loop.soon
+    for key, passed_ms in (("early", 100), ("late", 800)):
+        scene.clock.advance(passed_ms)
+        scene.calls.clear()
+        scene.loop.ring()
+        assert scene.calls == [(key, scene.now_ms), "end"]
+
+
 def test_an_unchanged_timer_handle_is_kept(scene):
     scene.turns.start("key", scene.now_ms + 500)
     for _ in range(3):

@@ -89,8 +89,8 @@ ACCEPTING_MUTANTS: Final = (
     Mutant(
         "one connection more than max.connections",
         "ConnectionLimits.room",
-        "return self.most - len(self._accepted)",
-        "return self.most - len(self._accepted) + 1",
+        "return self._config[MAX_CONNECTIONS] - len(self._accepted)",
+        "return self._config[MAX_CONNECTIONS] - len(self._accepted) + 1",
     ),
     Mutant(
         "a connection that never began counts for ever",
@@ -161,14 +161,14 @@ ACCEPTING_MUTANTS: Final = (
     Mutant(
         "a clock that goes back takes tokens away",
         "ConnectionRate.wait",
-        "max(now - self._filled_at, 0.0)",
-        "(now - self._filled_at)",
+        "if passed > 0.0:",
+        "if True:",
     ),
     Mutant(
         "a long silence allows any number of connections at once",
         "ConnectionRate.wait",
-        "min(self._tokens + new, self._per_second)",
-        "self._tokens + new",
+        "min(self._tokens + passed * self._per_second, self._per_second)",
+        "self._tokens + passed * self._per_second",
     ),
     Mutant(
         "the reserve of descriptors is not kept",

@@ -33,6 +33,7 @@ from coordinator.core.consumer.member import (
     MemberMetadata,
 )
 from coordinator.core.consumer.member_update import MemberUpdate
+from coordinator.core.consumer.reports import is_report
 from coordinator.core.consumer.settings import settings_of
 from coordinator.core.decision import Decision, OperationContext, Reply, replying
 from coordinator.core.groups.clients_after_load import client_seen
@@ -130,6 +131,9 @@ def updated_metadata(
     request: ConsumerGroupHeartbeatRequest, context: OperationContext, before: MemberMetadata
 ) -> MemberMetadata:
     """What the request says of the member; null is unchanged."""
+    is_same_client = before.client_id == context.client_id and before.client_host == context.client_host
+    if is_same_client and before.classic is None and is_report(request):
+        return before
     changes: dict[str, Any] = {}
     if before.client_id != context.client_id:
         changes["client_id"] = context.client_id

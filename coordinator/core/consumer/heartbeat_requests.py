@@ -18,6 +18,7 @@ from _wire.messages.consumer_group_heartbeat import (
 from coordinator.config.consumer_group_keys import GROUP_CONSUMER_ASSIGNORS
 from coordinator.core.consumer.long_heartbeats import NAMES_SORTED_AT_ONCE, LongHeartbeat, sorting_names
 from coordinator.core.consumer.member import LEAVE_EPOCH, LEAVE_STATIC_EPOCH, NO_EPOCH
+from coordinator.core.consumer.reports import is_report
 from coordinator.core.consumer.settings import settings_of
 from coordinator.core.consumer.topic_partitions import EpochsByPartition
 from coordinator.core.decision import OperationContext
@@ -55,6 +56,8 @@ def prepare(
     if not settings_of(context.environment).is_enabled():
         disabled = "The group coordinator does not serve the consumer group protocol: group.version is 0."
         return Answer(rejection_response(Rejection(ErrorCode.UNSUPPORTED_VERSION, disabled)))
+    if is_report(request):
+        return request
     reason = _invalid_reason(request, context.api_version)
     if reason is not None:
         return Answer(rejection_response(Rejection(ErrorCode.INVALID_REQUEST, reason)))

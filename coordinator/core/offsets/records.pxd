@@ -1,7 +1,7 @@
 """Committed positions as C fields."""
 
 cimport cython
-from libc.stdint cimport int16_t, int32_t, int64_t
+from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t
 
 from _wire.messages.offset_commit_record cimport OffsetCommitValue
 
@@ -19,8 +19,9 @@ cdef class CommittedOffset:
 
 
 cdef CommittedOffset committed_offset(OffsetCommitValue stored, int16_t version)
-cdef bytes offset_key(
-    const char *group, Py_ssize_t group_bytes, const char *topic, Py_ssize_t topic_bytes, int32_t partition
-)
-cdef bytes offset_value(CommittedOffset committed)
+cdef Py_ssize_t written_offset_max(Py_ssize_t group_bytes, Py_ssize_t topic_bytes)
+cdef uint8_t *put_offset(
+    uint8_t *out, const char *group, Py_ssize_t group_bytes, const char *topic, Py_ssize_t topic_bytes,
+    int32_t partition, CommittedOffset committed
+) except NULL
 cdef bytes known_id(bytes topic_id)

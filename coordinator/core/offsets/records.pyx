@@ -23,6 +23,7 @@ from _wire.messages.txn_offset_commit cimport (
     TxnOffsetCommitResponseTopic,
 )
 from _wire.primitives cimport PyUnicode_AsUTF8AndSize, store_uint16, store_uint32, store_uint64
+from _wire.written_records cimport WRITTEN_SIZE_BYTES, put_length, set_written_size
 
 from _wire.embedded import decode_versioned, encode_versioned, prefix_of
 from _wire.errors import ErrorCode
@@ -38,6 +39,9 @@ cdef enum:
     KEY_TYPE_OLDEST = 0                 # the same key, as it was called before
     VALUE_VERSION = 4
     TOPIC_ID_BYTES = 16
+    KEY_BYTES = 10                      # without the group and the topic
+    VALUE_BYTES_MAX = 23 + 5 + 2 + TOPIC_ID_BYTES       # without the metadata, whose length may take 5
+    LENGTH_BYTES_MAX = 5
     VALUE_VERSION_WITH_EXPIRY = 1       # the only one with an expire timestamp
     BMP_MAX = 0xFFFF                    # a character above is two UTF-16 code units
 
@@ -185,11 +189,21 @@ cdef bytes offset_key(
 ):
     """The key of a record: its type, the group, the topic and the partition."""
     cdef bytes key
-    cdef uint8_t *p
+    check_names(group_bytes, topic_bytes)
+    key = PyBytes_FromStringAndSize(NULL, KEY_BYTES + group_bytes + topic_bytes)
+    put_key(<uint8_t *>PyBytes_AS_STRING(key), group, group_bytes, topic, topic_bytes, partition)
+    return key
+
+
+cdef inline int check_names(Py_ssize_t group_bytes, Py_ssize_t topic_bytes) except -1:
     if group_bytes > INT16_MAX or topic_bytes > INT16_MAX:
         raise ValueError(f"a group id of {group_bytes} bytes, or a topic of {topic_bytes}; {INT16_MAX} is the most")
-    key = PyBytes_FromStringAndSize(NULL, 10 + group_bytes + topic_bytes)
-    p = <uint8_t *>PyBytes_AS_STRING(key)
+    return 0
+
+
+cdef inline uint8_t *put_key(
+    uint8_t *p, const char *group, Py_ssize_t group_bytes, const char *topic, Py_ssize_t topic_bytes, int32_t partition
+) noexcept:
     store_uint16(p, KEY_TYPE)
     store_uint16(p + 2, <uint16_t>group_bytes)
     memcpy(p + 4, group, group_bytes)
@@ -197,24 +211,35 @@ cdef bytes offset_key(
     store_uint16(p, <uint16_t>topic_bytes)
     memcpy(p + 2, topic, topic_bytes)
     store_uint32(p + 2 + topic_bytes, <uint32_t>partition)
-    return key
+    return p + 6 + topic_bytes
 
 
 cdef bytes offset_value(CommittedOffset committed):
     """The value of a record, with its version."""
     cdef bytes value
-    cdef uint8_t *p
-    cdef Py_ssize_t metadata_bytes, length_bytes, id_bytes
+    cdef Py_ssize_t metadata_bytes
     cdef const char *metadata
     if committed.has_expire_timestamp:
         return expiring_value(committed)
     metadata = PyUnicode_AsUTF8AndSize(committed.metadata, &metadata_bytes)
+    value = PyBytes_FromStringAndSize(NULL, value_bytes(committed, metadata_bytes))
+    put_value(<uint8_t *>PyBytes_AS_STRING(value), committed, metadata, metadata_bytes)
+    return value
+
+
+cdef inline Py_ssize_t value_bytes(CommittedOffset committed, Py_ssize_t metadata_bytes) except -1:
+    """Of a value without an expire timestamp."""
     if metadata_bytes > INT16_MAX:
         raise ValueError(f"metadata of {metadata_bytes} bytes; {INT16_MAX} is the most")
-    length_bytes = varint_bytes(<uint32_t>metadata_bytes + 1)
-    id_bytes = 0 if committed.topic_id is None else 2 + TOPIC_ID_BYTES
-    value = PyBytes_FromStringAndSize(NULL, 23 + length_bytes + metadata_bytes + id_bytes)
-    p = <uint8_t *>PyBytes_AS_STRING(value)
+    return (
+        23 + varint_bytes(<uint32_t>metadata_bytes + 1) + metadata_bytes
+        + (0 if committed.topic_id is None else 2 + TOPIC_ID_BYTES)
+    )
+
+
+cdef inline uint8_t *put_value(
+    uint8_t *p, CommittedOffset committed, const char *metadata, Py_ssize_t metadata_bytes
+) noexcept:
     store_uint16(p, VALUE_VERSION)
     store_uint64(p + 2, <uint64_t>committed.offset)
     store_uint32(p + 10, <uint32_t>committed.leader_epoch)
@@ -222,11 +247,35 @@ cdef bytes offset_value(CommittedOffset committed):
     memcpy(p, metadata, metadata_bytes)
     p += metadata_bytes
     store_uint64(p, <uint64_t>committed.commit_timestamp_ms)
-    p[8] = id_bytes != 0                # how many tagged fields follow
-    if id_bytes:
-        p[9], p[10] = 0, TOPIC_ID_BYTES
-        memcpy(p + 11, PyBytes_AS_STRING(committed.topic_id), TOPIC_ID_BYTES)
-    return value
+    p[8] = committed.topic_id is not None   # how many tagged fields follow
+    if p[8] == 0:
+        return p + 9
+    p[9], p[10] = 0, TOPIC_ID_BYTES
+    memcpy(p + 11, PyBytes_AS_STRING(committed.topic_id), TOPIC_ID_BYTES)
+    return p + 11 + TOPIC_ID_BYTES
+
+
+cdef Py_ssize_t written_offset_max(Py_ssize_t group_bytes, Py_ssize_t topic_bytes):
+    """The most that `put_offset` writes, without the metadata."""
+    return WRITTEN_SIZE_BYTES + 3 * LENGTH_BYTES_MAX + KEY_BYTES + group_bytes + topic_bytes + VALUE_BYTES_MAX + 1
+
+
+cdef uint8_t *put_offset(
+    uint8_t *out, const char *group, Py_ssize_t group_bytes, const char *topic, Py_ssize_t topic_bytes,
+    int32_t partition, CommittedOffset committed
+) except NULL:
+    """Write the record of an offset without an expire timestamp; returns where it ends."""
+    cdef Py_ssize_t metadata_bytes, of_value
+    cdef const char *metadata = PyUnicode_AsUTF8AndSize(committed.metadata, &metadata_bytes)
+    cdef uint8_t *p
+    check_names(group_bytes, topic_bytes)
+    of_value = value_bytes(committed, metadata_bytes)
+    p = put_length(out + WRITTEN_SIZE_BYTES, KEY_BYTES + group_bytes + topic_bytes)
+    p = put_key(p, group, group_bytes, topic, topic_bytes, partition)
+    p = put_value(put_length(p, of_value), committed, metadata, metadata_bytes)
+    p[0] = 0                            # headers
+    set_written_size(out, p + 1 - out - WRITTEN_SIZE_BYTES)
+    return p + 1
 
 
 cdef inline Py_ssize_t varint_bytes(uint32_t number):
