@@ -307,6 +307,8 @@ def test_an_assignor_of_their_own_is_cooperative_if_its_members_claim_what_they_
     rejoin(sim)
     sync(sim, owned)
     sim.advance(3_000)
+    for member_id in (a, b):
+        sim.heartbeat(member_id)
     rejoin(sim, owned if claims else None)
     sim.advance(700)
     sync(sim, owned)

@@ -13,11 +13,13 @@ from tests.world.truth import Fate, Membership, ProcessTruth, Truth
 BEGUN: Final = frozenset({"PreparingRebalance", "Assigning", "Reconciling"})
 """States in which a rebalance has begun."""
 REPLAYS_KEPT: Final = 64
+GOES_ON_MS: Final = 10_000
+"""A replay goes on for longer: who is back just before the end may come a moment later in it."""
 
 
 @lru_cache(maxsize=REPLAYS_KEPT)
 def _truth_of(history: History) -> Truth:
-    return play(history._replace(reported_ms=())).truth
+    return play(history._replace(reported_ms=(), until_ms=history.until_ms + GOES_ON_MS)).truth
 
 
 def _with_consumers(history: History, change: Callable[[int, ConsumerSetup], ConsumerSetup]) -> History:
@@ -36,6 +38,8 @@ def longer_session_helps(history: History, member: Membership, timeout_ms: int) 
     ]
     if process is None or not theirs:
         return True  # it never was a member: longer sessions of others kept it out
+    if member.process is not None and process.ended_ms < min(member.process.ended_ms, member.until_ms):
+        return True  # it was killed while it joined, which it does at another time here
     stayed = [their for their in theirs if their.until_ms > member.until_ms]
     back = [
         arrival for arrival in process.arrivals if arrival.at_ms >= member.until_ms and arrival.fate is Fate.HANDLED
@@ -114,13 +118,13 @@ def static_membership_helps(history: History, left: Membership) -> bool:
         and membership.process.consumer != consumer
         and gone_ms in (membership.from_ms, membership.until_ms)
     ]
-    if others or _is_disturbed(truth, gone_ms):
+    if others or is_disturbed(truth, gone_ms):
         return True  # the group may rebalance for them
     began = [state.at_ms for state in truth.states if state.state in BEGUN and state.at_ms == gone_ms]
     return is_replaced and not began
 
 
-def _is_disturbed(truth: Truth, at_ms: int) -> bool:
+def is_disturbed(truth: Truth, at_ms: int) -> bool:
     """Whether the group was not stable just before a time, for whatever reason."""
     before = [state for state in truth.states if state.at_ms < at_ms]
     return bool(before) and before[-1].state != "Stable"

@@ -12,7 +12,7 @@ from coordinator.explain.generation import OF_EPOCHS, MemberPart, Outcome
 from coordinator.explain.identities import identity
 from coordinator.explain.known_member import MemberSoFar
 from coordinator.explain.leaving import SYNC_FAILED
-from coordinator.explain.owners import is_cooperative
+from coordinator.explain.owners import EAGER_ASSIGNORS, is_cooperative
 from coordinator.explain.replaced_clients import remember_client
 
 LATE: Final = 2.9
@@ -59,6 +59,9 @@ def _rejoined(history: FoldedGroup, event: schema.MemberRejoined) -> None:
         pending.add(pending.resubscribed, _resubscription(event, tracked))
     was_loaded, joined_ms = tracked.was_loaded, tracked.joined_ms
     tracked.rejoin(event)
+    if history.group_type in OF_EPOCHS:
+        # A client of the classic protocol, which gives its partitions up before it asks for the first time.
+        tracked.rejoined_ms = event.time_ms
     if history.group_type not in OF_EPOCHS and _keeps_what_it_owns(history, tracked):
         history.owners.still_had(event.member.member_id, event.time_ms)
         stable = history.latest_stable
@@ -73,9 +76,21 @@ def _rejoined(history: FoldedGroup, event: schema.MemberRejoined) -> None:
             event.member.member_id,
             event.time_ms,
             is_unsure=_came_late(history, event, was_loaded=was_loaded),
-            consumed_ms=event.last_heard_ms,
+            consumed_ms=_had_until(event),
         )
     _note_join(history, event.member, event.join_ms, event.time_ms)
+
+
+def _had_until(event: schema.MemberRejoined) -> int | None:
+    """Until when a member that rejoins surely had what it was assigned before; None: not known.
+
+    One that joins a stable group again and does not say why may not have got the answer to its last request.
+    """
+    heard_ms = event.last_heard_ms
+    is_surprising = event.state == STABLE and not event.reason
+    if heard_ms is None or not is_surprising or event.time_ms - heard_ms <= ROUND_TRIP_MS:
+        return heard_ms
+    return heard_ms - 1
 
 
 def _is_unreported(history: FoldedGroup, event: schema.MemberRejoined, part: MemberPart) -> bool:
@@ -115,6 +130,16 @@ def _keeps_what_it_owns(history: FoldedGroup, member: MemberSoFar) -> bool:
     # The assignors of a consumer group are the server's.
     names = [] if stable is None else [*([] if stable.is_epoch else [stable.protocol_name]), *member.protocols]
     return bool(names) and all(is_cooperative(name) or name in claiming for name in names)
+
+
+def _may_keep_what_it_owns(history: FoldedGroup, member: MemberSoFar) -> bool:
+    """Whether a member rejoined with assignors of which nobody knows yet whether members give up what they own.
+
+    Its assignment would tell; one that is gone before it gets one may have consumed until then.
+    """
+    if history.group_type in OF_EPOCHS or _keeps_what_it_owns(history, member):
+        return False
+    return bool(member.protocols) and not EAGER_ASSIGNORS.intersection(member.protocols)
 
 
 def _note_join(history: FoldedGroup, member: MemberRef, join_ms: int | None, at_ms: int) -> None:
@@ -170,10 +195,13 @@ def apply_removal(
         answered_ms,
         rejected_ms,
     )
+    may_keep = existing is not None and _may_keep_what_it_owns(history, existing)
+    if may_keep:
+        history.owners.went_on(event.member.member_id)
     history.owners.gave_up(
         event.member.member_id,
         removal.stopped_ms,
-        is_unsure=removal.may_have_stopped_earlier,
+        is_unsure=removal.may_have_stopped_earlier or may_keep,
         consumed_ms=_consumed_ms(history, removal),
     )
     latest = history.latest
@@ -277,6 +305,8 @@ def _replaced(history: FoldedGroup, event: schema.StaticMemberReplaced) -> None:
     topics = event.old_subscribed_topics if history.group_type in OF_EPOCHS else event.subscribed_topics
     tracked.subscribed_topics = tuple(topics) or tracked.subscribed_topics
     history.owners.replaced(event.old_member_id, event.member)
+    if _may_keep_what_it_owns(history, tracked) and event.state != STABLE:
+        history.owners.went_on(event.member.member_id)
     _note_absence(history, event, tracked.left_ms)
     if event.state != STABLE and history.group_type not in OF_EPOCHS:
         # The new process has nothing yet, and that the old one had stopped is noticed by its replacement.

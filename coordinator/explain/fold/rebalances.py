@@ -203,7 +203,9 @@ def _reconciled(history: FoldedGroup, event: schema.MemberReconciled) -> None:
     # Partitions that it was asked to give up are its own until it has done so.
     for given_up in (tracked.revoking, event.lost):
         released = without(without(given_up, event.revoking), partitions)
-        history.owners.revoked(member.member_id, released, event.time_ms)
+        history.owners.revoked(
+            member.member_id, released, event.time_ms, is_unsure=tracked.rejoined_ms == event.time_ms
+        )
     tracked.partitions, tracked.unnamed_partitions = partitions, event.unnamed_partitions
     tracked.left_ms = event.time_ms if event.member_epoch == schema.LEFT_FOR_A_MOMENT else None
     tracked.revoking = event.revoking

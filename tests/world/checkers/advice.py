@@ -12,6 +12,7 @@ from tests.world.checkers.silences import done_to, own_fault
 from tests.world.checkers.tolerances import BEAT_MS, EXPIRY_MS, NETWORK_MS
 from tests.world.effects import (
     idle_ms,
+    is_disturbed,
     longer_session_helps,
     longer_session_keeps_place,
     moves,
@@ -224,6 +225,8 @@ def cooperative_assignor(claim: Given, truth: Truth, context: Context) -> str | 
         return None
     if processes_at(other, context.known_ms) != processes_at(truth, context.known_ms):
         return None
+    if is_disturbed(other, context.disturbed_ms):
+        return None  # it was amid another rebalance then
     other_ms, now_ms = idle_ms(other, *window), idle_ms(truth, *window)
     return f"partitions would have been idle for {other_ms} ms, and were for {now_ms}" if other_ms >= now_ms else None
 

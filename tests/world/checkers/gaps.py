@@ -105,6 +105,8 @@ class Gap(NamedTuple):
     """For how much of the least nobody coordinated, who could have noticed it."""
     was_released: bool = False
     """An assignment had taken it from its owner."""
+    is_of_pause: bool = False
+    """It ended in the ms in which a pause of the coordinator did: perhaps before the rebalance that began then."""
     was_kept: bool = False
     """Its owner has it again without having given it up: it was its owner all the time, be it suspended or busy."""
 
@@ -130,7 +132,11 @@ def all_gaps(truth: Truth, context: Context) -> Iterator[tuple[Partition, Gap]]:
         is_over = process is None or process.lived_at(at_ms)
         spans = [each.span for each in truth.by_partition.get(partition, ()) if each.member_id == now]
         was_kept = now == before and any(start < at_ms < end for start, end in spans)
-        yield partition, gap._replace(is_over=is_over, was_released=was_released, was_kept=was_kept)
+        is_of_pause = at_ms == context.disturbed_ms and truth.went_on_at(at_ms)
+        yield (
+            partition,
+            gap._replace(is_over=is_over, was_released=was_released, was_kept=was_kept, is_of_pause=is_of_pause),
+        )
 
 
 def _steps(truth: Truth, context: Context) -> Iterator[tuple[Partition, int, str, str, bool]]:

@@ -90,11 +90,12 @@ def unheard(claim: claims.Unheard, truth: Truth, context: Context) -> str | None
     if not claim.is_known:
         paused = [each.until_ms - each.from_ms for each in truth.away if each.until_ms <= removed_ms + INSTANT_MS]
         return None if max(paused, default=0) + NETWORK_MS >= claim.paused_ms else "it did not stand still for so long"
+    heard_ms = truth.last_arrival(membership.member_id, removed_ms, Fate.HANDLED) or 0
     from_ms = max(membership.from_ms, removed_ms - timeout_ms - claim.paused_ms - BEAT_MS)
     paused_ms = truth.was_away(from_ms, removed_ms + INSTANT_MS)
     if paused_ms + NETWORK_MS < claim.paused_ms:
         return f"the coordinator stood still for {paused_ms} ms"
-    fault_ms = own_fault(membership.process, truth, from_ms, removed_ms)
+    fault_ms = own_fault(membership.process, truth, max(from_ms, heard_ms), removed_ms)
     if timeout_ms and fault_ms >= timeout_ms:
         return f"it could send nothing for {fault_ms} ms in which the coordinator listened: it was to blame"
     return None
