@@ -41,6 +41,7 @@ def rolling_deploy(facts: Facts, now_ms: int) -> list[Succession]:
         and (visit.removal.cause is Cause.MEMBER_LEFT or _is_gone_for_good(visit.removal, now_ms))
         and not facts.came_again(visit.removal)
         and not facts.joined_again(visit.removal)
+        and not facts.asked_again(visit.removal)
         and not Leaving(visit.removal).by_poll_timeout
     ]
     gone.sort(key=lambda removal: removal.gone_ms)

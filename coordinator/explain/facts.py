@@ -16,6 +16,7 @@ from coordinator.explain.identities import identity
 
 T = TypeVar("T")
 
+JOINS: Final = frozenset({"JoinGroup", "ConsumerGroupHeartbeat"})
 RETURN_MS: Final = 60_000
 """A member that joins within this time after it left or was removed is taken for the same one."""
 
@@ -81,6 +82,22 @@ class Facts:
             removal.at_ms <= time_ms and (until_ms is None or time_ms < until_ms)
             for time_ms in self._asked_again.get(member_id, ())
         )
+
+    @cached_property
+    def _refused_ms(self) -> dict[Identity, int]:
+        """Client → when it was last refused a place in the group."""
+        joins = (rejected for rejected in self.history.rejected if rejected.api in JOINS and not rejected.injected)
+        return {identity(rejected.member): rejected.time_ms for rejected in joins}
+
+    def asked_again(self, removal: Removal) -> bool:
+        """Whether the client of a removed member was refused a place after that: it lives, or runs again."""
+        return self._refused_ms.get(identity(removal.member), 0) > removal.at_ms
+
+    @cached_property
+    def first_joined_ms(self) -> dict[str, int]:
+        """Member id → when a member joined with it first."""
+        joins = [joining for generation in self.history.generations for joining in generation.changes.joined]
+        return {joining.member.member_id: joining.at_ms for joining in reversed(joins)}
 
     @cached_property
     def _joined_ms(self) -> dict[str, int]:

@@ -118,6 +118,8 @@ class Owners(msgspec.Struct, gc=False):
     """Of those that have an owner again, and had none for a time since the group was stable."""
     is_unsure: bool = False
     """Whether the owner of another one may have stopped before it was assigned again, since the group was stable."""
+    handed_over: set[int] = set()
+    """When owners stopped in the ms in which another one was assigned what they had, since the group was stable."""
     gone: set[str] = set()
     """Topics that were deleted since they were assigned: of what is created again nobody is known to be the owner."""
     gone_before: set[str] = set()
@@ -213,6 +215,8 @@ class Owners(msgspec.Struct, gc=False):
                         self._note_idle(partition, owner, owner.stopped_ms, at_ms)
                     elif owner.is_unsure:
                         self.is_unsure = True
+                    elif len(self.handed_over) < SHORTER_KEPT:
+                        self.handed_over.add(at_ms)
                     owner.assigned_ms, owner.stopped_ms = at_ms, None
                     owner.is_revoked = owner.is_unsure = False
                 if owner.member_id != member_id:
@@ -248,7 +252,7 @@ class Owners(msgspec.Struct, gc=False):
                 idle.assigned_ms,
                 idle.is_revoked,
                 idle.is_unsure or self.is_unsure,
-                tuple(sorted(shorter[idle])),
+                tuple(sorted(shorter[idle] | self.handed_over)),
             )
             for idle, count in counts.items()
         ]
@@ -258,7 +262,7 @@ class Owners(msgspec.Struct, gc=False):
             if (owner := self.by_partition[partition]).member_id != before and owner.stopped_ms is None
         ]
         first = left.count(None)
-        self.before, self.idle, self.is_unsure = {}, {}, False
+        self.before, self.idle, self.is_unsure, self.handed_over = {}, {}, False, set()
         for member_id in [name for name in self.names if not self.owned.get(name)]:
             self.owned.pop(member_id, None)
             del self.names[member_id]

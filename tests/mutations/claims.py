@@ -69,9 +69,8 @@ MUTANTS: Final = (
     Mutant(
         "a full group has room for the new process of a static member",
         "_has_room",
-        "return not any(joining.fills_group for joining in joined if joining.member.member_id =="
-        " back.new_member.member_id)",
-        "return True",
+        "joining.fills_group and joining.at_ms <= back.back_ms",
+        "False",
     ),
     Mutant(
         "a longer session keeps the place of a static member in any rebalance",

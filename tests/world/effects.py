@@ -1,6 +1,6 @@
 """Plays a history again with what an advice asks for, and looks whether it would have helped."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import lru_cache
 from typing import Final
 
@@ -8,10 +8,12 @@ from tests.world.history import ConsumerSetup, History
 from tests.world.playing import play
 from tests.world.spans import FOREVER, overlap
 from tests.world.topics import Partition
-from tests.world.truth import Fate, Membership, ProcessTruth, Truth
+from tests.world.truth import Ended, Fate, Membership, ProcessTruth, Truth
 
 BEGUN: Final = frozenset({"PreparingRebalance", "Assigning", "Reconciling"})
 """States in which a rebalance has begun."""
+COMPARED_MS: Final = 3_000
+"""Two courses are compared in which a member joined so close to each other."""
 REPLAYS_KEPT: Final = 64
 GOES_ON_MS: Final = 10_000
 """A replay goes on for longer: who is back just before the end may come a moment later in it."""
@@ -38,7 +40,7 @@ def longer_session_helps(history: History, member: Membership, timeout_ms: int) 
     ]
     if process is None or not theirs:
         return True  # it never was a member: longer sessions of others kept it out
-    if member.process is not None and process.ended_ms < min(member.process.ended_ms, member.until_ms):
+    if member.process is not None and process.ended is Ended.KILLED and process.ended_ms < member.process.ended_ms:
         return True  # it was killed while it joined, which it does at another time here
     stayed = [their for their in theirs if their.until_ms > member.until_ms]
     back = [
@@ -46,9 +48,19 @@ def longer_session_helps(history: History, member: Membership, timeout_ms: int) 
     ]
     if any(act.what == "remove" and act.at_ms >= member.until_ms for act in truth.acts):
         return True  # an administrator removes it, perhaps before it is back
+    if not any(abs(their.from_ms - member.from_ms) <= COMPARED_MS for their in theirs):
+        return True  # it became a member at another time, so what was done to it came in another phase
+    if not stayed and not any(_was_silent(truth, their, timeout_ms) for their in theirs):
+        return True  # something else ended its membership, as the group was full when it joined again
     return bool(stayed) and any(
         each.member_id == stayed[0].member_id and each.at_ms <= stayed[0].until_ms for each in back
     )
+
+
+def _was_silent(truth: Truth, membership: Membership, timeout_ms: int) -> bool:
+    """Whether a membership may have ended as nothing was heard of it for its session timeout."""
+    heard_ms = truth.last_arrival(membership.member_id, membership.until_ms, Fate.HANDLED)
+    return heard_ms is None or membership.until_ms - heard_ms >= timeout_ms
 
 
 def _with_session(history: History, member: Membership, timeout_ms: int) -> Truth:
@@ -170,10 +182,10 @@ def moves(truth: Truth, from_ms: int, until_ms: int) -> int:
     return moved
 
 
-def idle_ms(truth: Truth, from_ms: int, until_ms: int) -> int:
-    """For how many ms partitions were not processed, in sum, of all that were processed at some time."""
+def idle_ms(truth: Truth, partitions: Iterable[Partition], from_ms: int, until_ms: int) -> int:
+    """For how many ms partitions were not processed, in sum."""
     found = 0
-    for partition in list(truth.by_partition):
+    for partition in partitions:
         spans = truth.perhaps_processed(partition)
         found += max(0, until_ms - from_ms - overlap(spans, from_ms, until_ms))
     return found

@@ -99,8 +99,10 @@ def _retract_replacements(history: FoldedGroup, event: schema.GroupLoaded, void_
     for generation in history.generations:
         replaced += [*generation.changes.replaced, *generation.replaced_while_stable]
     for replacement in sorted(replaced, key=lambda replacement: replacement.seq, reverse=True):
-        old = loaded.get(replacement.old_member_id)
-        if replacement.seq >= void_from_seq and old is not None:
+        if replacement.seq >= void_from_seq:
+            # Of several that replaced each other the one before all of them is there again.
+            before = msgspec.structs.replace(replacement.member, member_id=replacement.old_member_id)
+            old = loaded.get(replacement.old_member_id, before)
             history.owners.replaced(replacement.member.member_id, old)
 
 

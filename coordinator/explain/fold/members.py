@@ -27,6 +27,9 @@ BY_REQUEST: Final = frozenset({Cause.GROUP_MAX_SIZE_REACHED, Cause.MEMBER_LEFT})
 GIVES_UP: Final = frozenset({"ILLEGAL_GENERATION", "FENCED_MEMBER_EPOCH"})
 """Answers by which a client learns that it has no place any more, while its member is there still."""
 
+REFUSED_COMMIT: Final = "REBALANCE_IN_PROGRESS"
+"""How a commit is answered of a member that waits for its assignment. Heartbeats with this answer renew its session."""
+
 ROUND_TRIP_MS: Final = 2
 """So long it takes, at least, until a member that got the answer to its JoinGroup sends SyncGroup."""
 
@@ -164,6 +167,10 @@ def apply_removal(
     """A member is gone, by an event of its own or by that which changed the type of its group."""
     existing = history.members.pop(event.member.member_id, None)
     rejected, rejected_ms = _rejected(history, event)
+    committed_ms = event.last_committed_ms
+    if rejected == REFUSED_COMMIT:
+        # It had said no more than a commit that is accepted: it lived, and sent no heartbeat.
+        committed_ms, rejected, rejected_ms = max(committed_ms or 0, rejected_ms or 0) or None, "", None
     answered_ms = _answered_ms(history, event.member.member_id)
     removal = Removal(
         event.member,
@@ -175,7 +182,7 @@ def apply_removal(
         event.last_heard_ms,
         # Of a group of another Kafka only the first join of a member is seen.
         event.last_joined_ms or (existing.joined_ms if existing and not history.is_observed else None),
-        event.last_committed_ms,
+        committed_ms,
         event.requested_by,
         event.connection_open,
         event.connection_closed_ms,
@@ -300,6 +307,7 @@ def _replaced(history: FoldedGroup, event: schema.StaticMemberReplaced) -> None:
     old = history.members.pop(event.old_member_id, None)
     tracked = history.members[event.member.member_id] = old or MemberSoFar(event.member)
     old_member = tracked.member
+    joined_ms = tracked.joined_ms
     tracked.member, tracked.joined_ms = event.member, event.time_ms
     # In a consumer group an event about its subscription follows, if that is another one.
     topics = event.old_subscribed_topics if history.group_type in OF_EPOCHS else event.subscribed_topics
@@ -307,7 +315,7 @@ def _replaced(history: FoldedGroup, event: schema.StaticMemberReplaced) -> None:
     history.owners.replaced(event.old_member_id, event.member)
     if _may_keep_what_it_owns(history, tracked) and event.state != STABLE:
         history.owners.went_on(event.member.member_id)
-    _note_absence(history, event, tracked.left_ms)
+    _note_absence(history, event, tracked.left_ms, joined_ms)
     if event.state != STABLE and history.group_type not in OF_EPOCHS:
         # The new process has nothing yet, and that the old one had stopped is noticed by its replacement.
         history.owners.gave_up(event.member.member_id, event.time_ms, is_unsure=True)
@@ -332,13 +340,20 @@ def _replaced(history: FoldedGroup, event: schema.StaticMemberReplaced) -> None:
         _note_join(history, event.member, None, event.time_ms)
 
 
-def _note_absence(history: FoldedGroup, event: schema.StaticMemberReplaced, left_ms: int | None) -> None:
+def _note_absence(
+    history: FoldedGroup, event: schema.StaticMemberReplaced, left_ms: int | None, joined_ms: int | None
+) -> None:
     """While the group is not stable it is told for how long its partitions had no owner: since the client was heard.
 
-    After a load that is not known, and they had none since then, at least.
+    After a load that is not known, and they had none since then, at least. One that waits in the rebalance sends
+    nothing.
     """
-    if history.latest is not None and history.latest.outcome is not Outcome.STABLE:
+    latest = history.latest
+    if latest is not None and latest.outcome is not Outcome.STABLE:
         stopped_ms = left_ms or event.old_last_heard_ms or history.loaded_ms or event.time_ms
+        began_ms = latest.rebalance_started_ms
+        if history.group_type not in OF_EPOCHS and began_ms is not None and (joined_ms or 0) >= began_ms:
+            stopped_ms = event.time_ms
         history.owners.gave_up(event.member.member_id, stopped_ms, is_unsure=True)
 
 

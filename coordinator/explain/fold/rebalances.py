@@ -165,7 +165,7 @@ def _apply_claims(history: FoldedGroup, event: schema.MemberAssigned, tracked: M
     owners = history.owners
     protocol_name = "" if history.latest is None else history.latest.protocol_name
     kept = sum(len(indexes) for topic, indexes in event.kept.items() if topic not in owners.gone_before)
-    if event.claimed and event.claimed >= kept:
+    if event.claimed and event.claimed >= kept and _has_rejoined(history, tracked):
         # Its assignor is cooperative, whatever its name: it had given up nothing before it got its assignment.
         owners.went_on(event.member.member_id)
         owners.claiming.update(filter(None, [protocol_name]))

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from itertools import chain
 from typing import Final
 
 import msgspec
@@ -96,7 +97,8 @@ def _for_removal(removal: Removal, context: Context, because: list[Claim]) -> Ad
         return _advice(Try.RIGHT_IS_MISSING, because, member=member)
     if removal.is_muted:
         return _advice(Try.QUOTA_IS_TOO_SMALL, because, member=member)
-    if removal.rejected and removal.cause is Cause.SESSION_EXPIRED:
+    is_expired = removal.cause is Cause.SESSION_EXPIRED
+    if is_expired and (removal.rejected or context.rejected_in_silence(removal) is not None):
         return None  # its client was told that it has no place, and has come by another member id, or gone
     again = context.again(removal)
     if again is not None and removal.cause is Cause.SESSION_EXPIRED:
@@ -156,9 +158,13 @@ def _stood_still(removal: Removal, context: Context) -> bool:
 
 
 def _has_room(back: Back, context: Context) -> bool:
-    """Whether the new process of a static member would have been let in while it had its place."""
-    joined = (joining for joining in joined_from(context.history, context.generation) if joining.at_ms == back.back_ms)
-    return not any(joining.fills_group for joining in joined if joining.member.member_id == back.new_member.member_id)
+    """Whether the new process of a static member would have been let in while it had its place.
+
+    Nor is it in a group that was full before: those that have gone would have kept their places for longer, too.
+    """
+    joins = (joining for generation in context.history.generations for joining in generation.changes.joined)
+    later = joined_from(context.history, context.generation)
+    return not any(joining.fills_group and joining.at_ms <= back.back_ms for joining in chain(joins, later))
 
 
 def _kept_place_ms(removal: Removal, back: Back, context: Context) -> int | None:

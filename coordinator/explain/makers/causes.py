@@ -182,6 +182,7 @@ def _rejoined(trigger: Trigger, context: Context) -> Claim:
         # After a rebalance that was lost with its coordinator members rejoin for that one.
         assigns_revoked=part is not None
         and part.has_lost
+        and part.join_ms is not None  # one that was absent then does not know what it lost
         and context.generation.tries == 1
         and _may_assign_revoked(trigger, previous),
         evidence=seen(context.generation.first_seq),

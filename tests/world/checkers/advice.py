@@ -221,13 +221,16 @@ def cooperative_assignor(claim: Given, truth: Truth, context: Context) -> str | 
         return None
     window = context.disturbed_ms, context.known_ms
     other = with_assignor(context.history, claim.change.assignor)
-    if owners_at(other, context.disturbed_ms) != owners_at(truth, context.disturbed_ms):
+    owners = owners_at(truth, context.disturbed_ms)
+    if owners_at(other, context.disturbed_ms) != owners:
         return None
     if processes_at(other, context.known_ms) != processes_at(truth, context.known_ms):
         return None
     if is_disturbed(other, context.disturbed_ms):
         return None  # it was amid another rebalance then
-    other_ms, now_ms = idle_ms(other, *window), idle_ms(truth, *window)
+    if processes_at(other, context.disturbed_ms) != processes_at(truth, context.disturbed_ms):
+        return None
+    other_ms, now_ms = idle_ms(other, owners, *window), idle_ms(truth, owners, *window)
     return f"partitions would have been idle for {other_ms} ms, and were for {now_ms}" if other_ms >= now_ms else None
 
 

@@ -57,8 +57,12 @@ def held_up(claim: claims.HeldUp, truth: Truth, context: Context) -> str | None:
         return None
     last: dict[str, int] = {}
     after: dict[str, int] = {}
+    before: set[str] = set()
+    """Who was a member already, and perhaps still: another one may have taken its place in that ms."""
     for membership in truth.all_memberships():
-        if membership.process is not None and membership.from_ms <= until_ms < membership.until_ms:
+        if membership.process is not None and membership.from_ms <= until_ms <= membership.until_ms:
+            if membership.from_ms < until_ms:
+                before.add(membership.member_id)
             ref = MemberRef(membership.member_id)
             joins = arrived(truth, ref, "JoinGroup", context.began_ms - INSTANT_MS, until_ms)
             if joins:
@@ -70,7 +74,9 @@ def held_up(claim: claims.HeldUp, truth: Truth, context: Context) -> str | None:
                 )
     if claim.member.member_id not in last:
         return "no JoinGroup of it arrived"
-    found = [_held_up(claim.member.member_id, joined, context) for joined in (last, after)]
+    ids = before | {claim.member.member_id}
+    courses = (last, after, {each: last[each] for each in last if each in ids})
+    found = [_held_up(claim.member.member_id, joined, context) for joined in courses]
     if all(abs(each - claim.held_up_ms) > NETWORK_MS for each in found):
         return f"it came {found[0]} ms after all others"
     return None

@@ -26,11 +26,12 @@ def silent(claim: claims.Silent, truth: Truth, context: Context) -> str | None:
         if arrival.fate is Fate.HANDLED
         and arrival.member_id == member_id
         and not (claim.committed_ms is not None and arrival.api == "OffsetCommit")
-        and not (claim.rejected and _was_rejected(process, arrival, claim.rejected))
-        and (claim.is_known or not _was_rejected(process, arrival))
+        and not ((claim.rejected or not claim.is_known) and _was_rejected(process, arrival))
     ]
     if heard:
         return f"{heard[0].api} of it arrived {heard[0].at_ms - since_ms} ms after the silence is said to begin"
+    if claim.rejected and not _had(process, claim.rejected, since_ms - NETWORK_MS, until_ms):
+        return f"no request of it was answered with {claim.rejected}"
     if claim.since_ms is None:
         return None
     last_ms = truth.last_arrival(member_id, until_ms, Fate.HANDLED)
@@ -45,12 +46,15 @@ def silent(claim: claims.Silent, truth: Truth, context: Context) -> str | None:
     return None
 
 
-def _was_rejected(process: ProcessTruth, arrival: Arrival, error: str = "") -> bool:
-    """Whether it was answered with this error; empty: with any."""
+def _had(process: ProcessTruth, error: str, from_ms: int, until_ms: int) -> bool:
+    """Whether it was answered with an error in a time."""
+    return any(answer.error == error and from_ms <= answer.at_ms <= until_ms for answer in process.answers)
+
+
+def _was_rejected(process: ProcessTruth, arrival: Arrival) -> bool:
+    """Whether it was answered with an error."""
     return any(
-        answer.api == arrival.api
-        and (answer.error == error if error else answer.error != "NONE")
-        and abs(answer.at_ms - arrival.at_ms) <= INSTANT_MS
+        answer.api == arrival.api and answer.error != "NONE" and abs(answer.at_ms - arrival.at_ms) <= INSTANT_MS
         for answer in process.answers
     )
 
