@@ -89,7 +89,9 @@ def longer_session_keeps_place(history: History, member: Membership, timeout_ms:
     ]
     if any(act.what == "remove" and act.at_ms >= member.until_ms for act in truth.acts):
         return True  # an administrator removes it, perhaps before it is back
-    return process is None or any(
+    if process is None or not any(membership.process is process for membership in truth.all_memberships()):
+        return True  # it never was a member: the place of the one before was kept for longer, too
+    return any(
         membership.from_ms in ends
         and membership.process is not None
         and membership.process.consumer == process.consumer

@@ -62,16 +62,15 @@ def _rejoined(history: FoldedGroup, event: schema.MemberRejoined) -> None:
         pending.add(pending.resubscribed, _resubscription(event, tracked))
     was_loaded, joined_ms = tracked.was_loaded, tracked.joined_ms
     tracked.rejoin(event)
-    if history.group_type in OF_EPOCHS:
-        # A client of the classic protocol, which gives its partitions up before it asks for the first time.
-        tracked.rejoined_ms = event.time_ms
     if history.group_type not in OF_EPOCHS and _keeps_what_it_owns(history, tracked):
         history.owners.still_had(event.member.member_id, event.time_ms)
         stable = history.latest_stable
         is_next = stable is not None and (joined_ms or 0) <= (stable.ended_ms or 0)
         part = stable.members.get(event.member.member_id) if stable is not None and is_next else None
         if part is not None and event.reason.startswith(SYNC_FAILED):
-            history.owners.never_had(event.member.member_id, part.gained, part.lost)
+            topics = event.subscribed_topics
+            lost = {topic: indexes for topic, indexes in part.lost.items() if topic in topics or not topics}
+            history.owners.never_had(event.member.member_id, part.gained, lost)
         elif part is not None and _is_unreported(history, event, part):
             history.owners.never_had(event.member.member_id, part.gained, {})
     elif history.group_type not in OF_EPOCHS:
@@ -166,7 +165,7 @@ def apply_removal(
 ) -> None:
     """A member is gone, by an event of its own or by that which changed the type of its group."""
     existing = history.members.pop(event.member.member_id, None)
-    rejected, rejected_ms = _rejected(history, event)
+    rejected, rejected_ms = _rejected(history, event, at_ms)
     committed_ms = event.last_committed_ms
     if rejected == REFUSED_COMMIT:
         # It had said no more than a commit that is accepted: it lived, and sent no heartbeat.
@@ -234,10 +233,15 @@ def _paused_ms(
     return sum(max(0, min(pause.until_ms, at_ms) - max(pause.from_ms, answered_ms)) for pause in pauses)
 
 
-def _rejected(history: FoldedGroup, event: schema.MemberRemoved | schema.DepartedMember) -> tuple[str, int | None]:
+def _rejected(
+    history: FoldedGroup, event: schema.MemberRemoved | schema.DepartedMember, at_ms: int
+) -> tuple[str, int | None]:
     """With which error, and when, a request of a removed member was answered in its silence: the last that is told."""
+    heard_ms = event.last_heard_ms
+    if heard_ms is None:  # its session began again with a load
+        heard_ms = at_ms - (event.session_timeout_ms or at_ms)
     for rejected in reversed(history.rejected):
-        if rejected.time_ms <= max(event.last_heard_ms or 0, event.rejected_ms or 0):
+        if rejected.time_ms <= max(heard_ms, event.rejected_ms or 0):
             break
         if rejected.member.member_id == event.member.member_id and rejected.error in GIVES_UP and not rejected.injected:
             return rejected.error, rejected.time_ms
@@ -308,7 +312,7 @@ def _replaced(history: FoldedGroup, event: schema.StaticMemberReplaced) -> None:
     tracked = history.members[event.member.member_id] = old or MemberSoFar(event.member)
     old_member = tracked.member
     joined_ms = tracked.joined_ms
-    tracked.member, tracked.joined_ms = event.member, event.time_ms
+    tracked.member, tracked.joined_ms, tracked.replaced_ms = event.member, event.time_ms, event.time_ms
     # In a consumer group an event about its subscription follows, if that is another one.
     topics = event.old_subscribed_topics if history.group_type in OF_EPOCHS else event.subscribed_topics
     tracked.subscribed_topics = tuple(topics) or tracked.subscribed_topics

@@ -108,16 +108,18 @@ def _note_absent(history: FoldedGroup, generation: Generation) -> None:
     began_ms, until_ms = generation.rebalance_started_ms, generation.generation_started_ms
     if began_ms is None or until_ms is None:
         return
-    paused_ms = sum(
-        max(0, min(coordinator_event.until_ms, until_ms) - max(coordinator_event.from_ms, began_ms))
+    pauses = [
+        coordinator_event
         for coordinator_event in history.coordinator_events
-        if isinstance(coordinator_event, schema.CoordinatorPaused)
-    )
+        if isinstance(coordinator_event, schema.CoordinatorPaused) and coordinator_event.from_ms < until_ms
+    ]
+    # What was sent in a pause, such as a last heartbeat, is heard after it.
+    began_ms = max([began_ms, *(min(pause.until_ms, until_ms) for pause in pauses)])
     for member_id, part in generation.members.items():
         existing = history.members.get(member_id)
         is_absent = part.join_ms is None and part.member.group_instance_id is not None
         session_ms = None if existing is None else existing.session_timeout_ms
-        if is_absent and session_ms and 2 * (until_ms - began_ms - paused_ms) >= session_ms:
+        if is_absent and session_ms and 2 * (until_ms - began_ms) >= session_ms:
             history.owners.gave_up(member_id, began_ms, is_unsure=True)
 
 
@@ -150,14 +152,16 @@ def _assigned(history: FoldedGroup, event: schema.MemberAssigned) -> None:
     tracked = history.members.get(member.member_id)
     if tracked is None:
         tracked = history.members[member.member_id] = MemberSoFar(member)
+    had = tracked.partitions
     tracked.partitions, tracked.unnamed_partitions, tracked.worker = partitions, event.unnamed_partitions, event.worker
     _apply_claims(history, event, tracked)
     owners = history.owners
     if any(topic in owners.gone and topic not in owners.gone_before for topic in partitions):
         owners.stale = STALE_GENERATIONS
     history.owners.assigned(member, partitions, event.time_ms)
-    if event.lost:
-        history.owners.revoked(member.member_id, event.lost, event.time_ms)
+    # What it did not claim when it rejoined is not told as lost: it had unsubscribed from that topic.
+    for lost in (event.lost, {} if event.unnamed_partitions else without(had, partitions)):
+        history.owners.revoked(member.member_id, lost, event.time_ms)
 
 
 def _apply_claims(history: FoldedGroup, event: schema.MemberAssigned, tracked: MemberSoFar) -> None:
@@ -173,8 +177,14 @@ def _apply_claims(history: FoldedGroup, event: schema.MemberAssigned, tracked: M
         if event.kept and _has_rejoined(history, tracked):
             # It had lost all that before it rejoined, as clients do that find no coordinator for some time.
             owners.gave_up(event.member.member_id, tracked.joined_ms or 0, is_unsure=True)
-        elif event.lost and not event.kept and "cooperative" not in protocol_name:
+        elif event.lost and not event.kept and "cooperative" not in protocol_name and not _is_new(history, tracked):
             owners.went_on(event.member.member_id)  # until now, as its protocol is cooperative
+
+
+def _is_new(history: FoldedGroup, tracked: MemberSoFar) -> bool:
+    """Whether a member is a process that took the place of another one in the rebalance in progress."""
+    began_ms = None if history.latest is None else history.latest.began_ms
+    return began_ms is not None and tracked.replaced_ms is not None and tracked.replaced_ms >= began_ms
 
 
 def _has_rejoined(history: FoldedGroup, tracked: MemberSoFar) -> bool:
@@ -200,12 +210,11 @@ def _reconciled(history: FoldedGroup, event: schema.MemberReconciled) -> None:
     if tracked is None:
         tracked = history.members[member.member_id] = MemberSoFar(member)
     history.owners.assigned(member, partitions, event.time_ms)
-    # Partitions that it was asked to give up are its own until it has done so.
-    for given_up in (tracked.revoking, event.lost):
+    # Partitions that it was asked to give up are its own until it has done so. A member of the classic protocol is not
+    # asked: it gives them up before its JoinGroup, and may have to send that several times.
+    for given_up, is_unsure in ((event.lost, True), (tracked.revoking, False)):
         released = without(without(given_up, event.revoking), partitions)
-        history.owners.revoked(
-            member.member_id, released, event.time_ms, is_unsure=tracked.rejoined_ms == event.time_ms
-        )
+        history.owners.revoked(member.member_id, released, event.time_ms, is_unsure=is_unsure)
     tracked.partitions, tracked.unnamed_partitions = partitions, event.unnamed_partitions
     tracked.left_ms = event.time_ms if event.member_epoch == schema.LEFT_FOR_A_MOMENT else None
     tracked.revoking = event.revoking

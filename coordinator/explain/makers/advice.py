@@ -31,6 +31,9 @@ SLOW_REJOIN_MS: Final = 1_000
 STOPPED_MS: Final = 500
 """How long partitions have no owner in a rebalance that moves nothing, until that is worth an advice."""
 
+IN_TIME: Final = 2 / 3
+"""Within which part of the session timeout a client has to be back: its last heartbeat was up to a third before."""
+
 ADVICE_MAX: Final = 3
 
 JOINS: Final = frozenset({"JoinGroup", "ConsumerGroupHeartbeat"})
@@ -264,7 +267,10 @@ def _is_about_restarts(context: Context) -> bool:
     ):
         return False
     last_ms = {identity(joining.member): joining.at_ms for joining in joined}
-    return all(last_ms[identity(removal.member)] >= removal.at_ms for removal in removed)
+    return all(
+        0 <= last_ms[identity(removal.member)] - removal.at_ms <= (removal.session_timeout_ms or 0) * IN_TIME
+        for removal in removed
+    )
 
 
 _BY_CAUSE: Final = {
