@@ -103,6 +103,9 @@ def _is_unreported(history: FoldedGroup, event: schema.MemberRejoined, part: Mem
     latest, stable = history.latest, history.latest_stable
     if latest is None or stable is None or latest.rebalance_started_ms is None or part.sync_ms is not None:
         return False
+    started_ms = stable.generation_started_ms
+    if event.last_heard_ms is not None and started_ms is not None and event.last_heard_ms < started_ms:
+        return True  # nor had it sent anything else that was answered
     if event.reason or (latest.member is not None and latest.member.member_id == event.member.member_id):
         return False
     return latest is not stable and latest.rebalance_started_ms - (stable.ended_ms or 0) <= ROUND_TRIP_MS

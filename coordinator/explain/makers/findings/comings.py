@@ -89,12 +89,11 @@ def rolling_restart(facts: Facts, now_ms: int) -> Iterator[RollingRestart]:
     visits = Counter(identity(visit.removal.member) for visit in window)
     # Who goes again after it came back is the same client.
     back = {visit.back_id for visit in window}
-    first_left = {identity(visit.removal.member): visit.removal.at_ms for visit in reversed(window)}
     restarted = Counter(
         identity(visit.removal.member)
         for visit in window
         if visit.removal.member.member_id not in back
-        and facts.first_joined_ms.get(visit.removal.member.member_id, 0) <= first_left[identity(visit.removal.member)]
+        and facts.first_joined_ms.get(visit.removal.member.member_id, 0) <= window[0].removal.at_ms
     )
     if any(number >= FLAPS * facts.most_at_once[who] for who, number in visits.items()):
         return  # a client that comes and goes several times: that is flapping
