@@ -157,11 +157,11 @@ class Owners(msgspec.Struct, gc=False):
                 owner.stopped_ms, owner.is_revoked = max(at_ms, owner.owned_ms), False
                 owner.is_unsure = is_unsure or sign_ms < owner.assigned_ms
 
-    def went_on(self, member_id: str) -> None:
-        """It turns out that a member stopped nothing when it rejoined."""
-        for partition in self.owned.get(member_id, ()):
-            owner = self.by_partition[partition]
-            if not owner.is_revoked:
+    def went_on(self, member_id: str, had: TopicPartitions | None = None) -> None:
+        """It turns out that a member stopped nothing of what it had when it rejoined; None: all that it owned last."""
+        for partition in self.owned.get(member_id, ()) if had is None else flat(had):
+            owner = self.by_partition.get(partition)
+            if owner is not None and owner.member_id == member_id and not owner.is_revoked:
                 owner.stopped_ms, owner.is_unsure = None, False
 
     def still_had(self, member_id: str, at_ms: int) -> None:

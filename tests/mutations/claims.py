@@ -39,7 +39,7 @@ MUTANTS: Final = (
     Mutant(
         "an assignor of an unknown name is eager, whatever its members claim",
         "_apply_claims",
-        "owners.went_on(event.member.member_id) owners.claiming.update(filter(None, [protocol_name]))",
+        "owners.went_on(event.member.member_id, had) owners.claiming.update(filter(None, [protocol_name]))",
         "pass",
     ),
     Mutant(
@@ -345,7 +345,7 @@ MUTANTS: Final = (
     Mutant(
         "an assignor knows what a process had before it was restarted",
         "_for_moves",
-        "if generation.moved_needlessly and generation.moved_needlessly <= _lost_by_new_processes(generation):",
+        "if generation.moved_needlessly and _has_new_processes(generation):",
         "if False:",
     ),
     Mutant(

@@ -171,6 +171,15 @@ def processes_at(truth: Truth, at_ms: int) -> set[tuple[int, int]]:
     return {(process.consumer, process.started_ms) for process in present if process is not None}
 
 
+def is_joined(truth: Truth, from_ms: int, until_ms: int) -> bool:
+    """Whether members came or went after a time, until another one: also those that come again by another id."""
+    return any(
+        from_ms < at_ms <= until_ms
+        for membership in truth.all_memberships()
+        for at_ms in (membership.from_ms, membership.until_ms)
+    )
+
+
 def moves(truth: Truth, from_ms: int, until_ms: int) -> int:
     """How often a partition got another owner than before in a time."""
     owners: dict[Partition, str] = {}

@@ -154,7 +154,7 @@ def _assigned(history: FoldedGroup, event: schema.MemberAssigned) -> None:
         tracked = history.members[member.member_id] = MemberSoFar(member)
     had = tracked.partitions
     tracked.partitions, tracked.unnamed_partitions, tracked.worker = partitions, event.unnamed_partitions, event.worker
-    _apply_claims(history, event, tracked)
+    _apply_claims(history, event, tracked, had)
     owners = history.owners
     if any(topic in owners.gone and topic not in owners.gone_before for topic in partitions):
         owners.stale = STALE_GENERATIONS
@@ -164,21 +164,23 @@ def _assigned(history: FoldedGroup, event: schema.MemberAssigned) -> None:
         history.owners.revoked(member.member_id, lost, event.time_ms)
 
 
-def _apply_claims(history: FoldedGroup, event: schema.MemberAssigned, tracked: MemberSoFar) -> None:
+def _apply_claims(
+    history: FoldedGroup, event: schema.MemberAssigned, tracked: MemberSoFar, had: schema.TopicPartitions
+) -> None:
     """What a member said that it still owns when it rejoined tells what it had given up, whatever its assignor."""
     owners = history.owners
     protocol_name = "" if history.latest is None else history.latest.protocol_name
     kept = sum(len(indexes) for topic, indexes in event.kept.items() if topic not in owners.gone_before)
     if event.claimed and event.claimed >= kept and _has_rejoined(history, tracked):
         # Its assignor is cooperative, whatever its name: it had given up nothing before it got its assignment.
-        owners.went_on(event.member.member_id)
+        owners.went_on(event.member.member_id, had)
         owners.claiming.update(filter(None, [protocol_name]))
     elif event.claimed == 0 and (protocol_name in owners.claiming or "cooperative" in protocol_name):
         if event.kept and _has_rejoined(history, tracked):
             # It had lost all that before it rejoined, as clients do that find no coordinator for some time.
             owners.gave_up(event.member.member_id, tracked.joined_ms or 0, is_unsure=True)
         elif event.lost and not event.kept and "cooperative" not in protocol_name and not _is_new(history, tracked):
-            owners.went_on(event.member.member_id)  # until now, as its protocol is cooperative
+            owners.went_on(event.member.member_id, had)  # until now, as its protocol is cooperative
 
 
 def _is_new(history: FoldedGroup, tracked: MemberSoFar) -> bool:

@@ -180,7 +180,7 @@ def _kept_place_ms(removal: Removal, back: Back, context: Context) -> int | None
         return None
     limit_ms = removal.rebalance_timeout_ms if context.generation.protocol.joins_again else None
     since_ms = min(removal.last_heard_ms, context.generation.disturbed_ms)
-    above_ms = back.back_ms - removal.last_heard_ms
+    above_ms = back.back_ms - _session_ms(removal, removal.last_heard_ms)
     is_sure = above_ms > (removal.session_timeout_ms or 0) and (limit_ms is None or back.back_ms - since_ms < limit_ms)
     return above_ms if is_sure else None
 
@@ -202,8 +202,13 @@ def _outlasting_ms(removal: Removal, again_ms: int) -> int | None:
     """
     if removal.last_heard_ms is None or again_ms - removal.last_heard_ms <= (removal.session_timeout_ms or 0):
         return None
-    silent_ms, limit_ms = again_ms - removal.last_heard_ms, removal.rebalance_timeout_ms
+    silent_ms, limit_ms = again_ms - _session_ms(removal, removal.last_heard_ms), removal.rebalance_timeout_ms
     return silent_ms if limit_ms is None or silent_ms < limit_ms else None
+
+
+def _session_ms(removal: Removal, heard_ms: int) -> int:
+    """When the session that ended had last been renewed: not by all that was heard of it."""
+    return min(heard_ms, removal.at_ms - (removal.session_timeout_ms or 0))
 
 
 def _for_silence(removal: Removal, context: Context, because: list[Claim]) -> Advice:
@@ -260,6 +265,7 @@ def _is_about_restarts(context: Context) -> bool:
     others = {trigger.cause for trigger in generation.triggers} - {Cause.MEMBER_LEFT, Cause.NEW_MEMBER}
     if (
         not left
+        or generation.tries > 1  # others had come or gone before
         or left != came
         or len(removed) != left.total()
         or others
@@ -321,7 +327,7 @@ def _for_moves(context: Context, claims: Sequence[Claim]) -> Iterator[Advice]:
     members = [part.member for part in generation.members.values()]
     name = generation.protocol_name
     found = [claim for claim in claims if isinstance(claim, Moved)]
-    if generation.moved_needlessly and generation.moved_needlessly <= _lost_by_new_processes(generation):
+    if generation.moved_needlessly and _has_new_processes(generation):
         return  # no assignor knows what a process had before it was restarted
     if generation.moved_needlessly:
         other = sticky(members, name) if name in EAGER_ASSIGNORS - {"sticky"} else None
@@ -336,11 +342,11 @@ def _for_moves(context: Context, claims: Sequence[Claim]) -> Iterator[Advice]:
             yield _advice(Try.COOPERATIVE_ASSIGNOR, [*found, *stopped], change=other)
 
 
-def _lost_by_new_processes(generation: Generation) -> int:
-    """Partitions that static members had, which were restarted in the rebalance and so joined it with nothing."""
-    replaced = {replacement.member.member_id for replacement in generation.changes.replaced}
-    lost = (part.lost for member_id, part in generation.members.items() if member_id in replaced)
-    return sum(sum(map(len, each.values())) for each in lost)
+def _has_new_processes(generation: Generation) -> bool:
+    """Whether clients were restarted in the rebalance, and so joined it with nothing."""
+    changes = generation.changes
+    removed = {identity(removal.member) for removal in changes.removed}
+    return bool(changes.replaced) or any(identity(joining.member) in removed for joining in changes.joined)
 
 
 def _stopped_for_nothing(context: Context) -> bool:

@@ -13,6 +13,7 @@ from tests.world.checkers.tolerances import BEAT_MS, EXPIRY_MS, NETWORK_MS
 from tests.world.effects import (
     idle_ms,
     is_disturbed,
+    is_joined,
     longer_session_helps,
     longer_session_keeps_place,
     moves,
@@ -209,8 +210,10 @@ def stickier_assignor(claim: Given, truth: Truth, context: Context) -> str | Non
         return None  # the other assignor had assigned otherwise before: both cannot be compared
     if processes_at(other, context.known_ms) != processes_at(truth, context.known_ms):
         return None  # another assignor takes more or fewer rebalances, and meanwhile others came or went
-    if any(processes_at(each, context.known_ms) != processes_at(each, window[1]) for each in (truth, other)):
+    if any(is_joined(each, context.known_ms, window[1]) for each in (truth, other)):
         return None  # what moves after that is due to those that came or went
+    if is_disturbed(other, context.disturbed_ms):
+        return None  # the rebalance before was not over then
     others, now = moves(other, *window), moves(truth, *window)
     return f"{others} partitions would have moved, and {now} did" if others >= now else None
 

@@ -137,7 +137,7 @@ def muted(claim: claims.Muted, truth: Truth, context: Context) -> str | None:
     removal = truth.removal(claim.member.member_id, context.known_ms)
     if removal is None or removal.process is None:
         return None
-    from_ms = removal.until_ms - 2 * (claim.timeout_ms or claim.muted_ms)
+    from_ms = removal.until_ms - max(2 * (claim.timeout_ms or 0), claim.muted_ms)
     muted_ms = removal.process.muted.within(from_ms, removal.until_ms)
     if not min(muted_ms, claim.timeout_ms or 0) - BEAT_MS <= claim.muted_ms <= muted_ms + NETWORK_MS:
         return f"its connection was not read for {muted_ms} ms"
