@@ -108,7 +108,7 @@ class Gap(NamedTuple):
     is_of_pause: bool = False
     """It ended in the ms in which a pause of the coordinator did: perhaps before the rebalance that began then."""
     was_kept: bool = False
-    """Its owner has it again without having given it up: it was its owner all the time, be it suspended or busy."""
+    """Its owner has it again without having given it up, or without a word of that: it was suspended, busy, or gone."""
 
 
 def gaps(truth: Truth, context: Context) -> dict[Partition, Gap]:
@@ -132,6 +132,8 @@ def all_gaps(truth: Truth, context: Context) -> Iterator[tuple[Partition, Gap]]:
         is_over = process is None or process.lived_at(at_ms)
         spans = [each.span for each in truth.by_partition.get(partition, ()) if each.member_id == now]
         was_kept = now == before and any(start < at_ms < end for start, end in spans)
+        # Nothing tells of a static member that is gone while it is waited for: it has joined, and sends no LeaveGroup.
+        was_kept |= now == before and process is not None and process.out.at(at_ms) and process.lived_at(at_ms)
         is_of_pause = at_ms == context.disturbed_ms and truth.went_on_at(at_ms)
         yield (
             partition,
