@@ -13,7 +13,7 @@ from coordinator.explain.fold.members import BY_REQUEST, apply_removal
 from coordinator.explain.folded_group import PREPARING, REBALANCE_STATES, STABLE, FoldedGroup
 from coordinator.explain.generation import Outcome
 from coordinator.explain.known_member import MemberSoFar
-from coordinator.explain.owners import EAGER_ASSIGNORS, Owners
+from coordinator.explain.owners import EAGER_ASSIGNORS, Owners, without
 from coordinator.explain.protocols.table import protocol_of
 
 NO_PLACE: Final = frozenset({"GROUP_MAX_SIZE_REACHED", "INCONSISTENT_GROUP_PROTOCOL", "UNRELEASED_INSTANCE_ID"})
@@ -144,8 +144,21 @@ def _apply_members(history: FoldedGroup, event: WholeGroup, members: list[Member
         event.generation_id,
     )
     is_converted = isinstance(event, schema.GroupConverted)  # the generation before, or a rebalance follows
+    if is_converted:
+        _note_lost(history, event, members, tracked)
     if event.state == STABLE and not are_complete and not is_converted:
         _inherit(history, event, members)
+
+
+def _note_lost(
+    history: FoldedGroup, event: WholeGroup, members: list[MemberSnapshot], tracked: Mapping[str, MemberSoFar]
+) -> None:
+    """A group that changes its type gives its members what the other type had assigned last, which may be less."""
+    for each in members:
+        before = tracked.get(each.member.member_id)
+        if before is not None and not each.unnamed_partitions:
+            lost = without(before.partitions, each.partitions)
+            history.owners.revoked(each.member.member_id, lost, event.time_ms, is_unsure=True)
 
 
 def _inherit(history: FoldedGroup, event: WholeGroup, members: list[MemberSnapshot]) -> None:

@@ -126,7 +126,7 @@ def longest(known: Iterable[tuple[Partition, Gap]]) -> dict[Partition, Gap]:
 
 def all_gaps(truth: Truth, context: Context) -> Iterator[tuple[Partition, Gap]]:
     """Each partition that had an owner before, and how long nobody processed it, for each owner that it got."""
-    for partition, at_ms, before, now, was_released in _steps(truth, context):
+    for partition, at_ms, before, now, was_taken in _steps(truth, context):
         process = truth.process_of(now)
         gap = _gap(truth, partition, at_ms, before)
         is_over = process is None or process.lived_at(at_ms)
@@ -134,6 +134,8 @@ def all_gaps(truth: Truth, context: Context) -> Iterator[tuple[Partition, Gap]]:
         was_kept = now == before and any(start < at_ms < end for start, end in spans)
         # Nothing tells of a static member that is gone while it is waited for: it has joined, and sends no LeaveGroup.
         was_kept |= now == before and process is not None and process.out.at(at_ms) and process.lived_at(at_ms)
+        # A group that changes its type gives away what a member had that is silent, and not removed yet.
+        was_released = was_taken or (before != now and truth.is_member(before, at_ms))
         is_of_pause = at_ms == context.disturbed_ms and truth.went_on_at(at_ms)
         yield (
             partition,

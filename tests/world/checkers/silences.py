@@ -118,9 +118,9 @@ def refused(claim: claims.Refused, truth: Truth, context: Context) -> str | None
         return f"no {claim.api} of it was refused"
     if found[0].at_ms - claim.since_ms > BEAT_MS:
         return f"it was refused first {found[0].at_ms - claim.since_ms} ms later"
-    is_of_one = not any(
-        found[0].at_ms < disconnection <= removal.until_ms for disconnection in removal.process.disconnections
-    )
+    # What is read after a pause may have come over a connection that was closed in it.
+    came_ms = found[0].at_ms - truth.was_away(removal.from_ms, found[0].at_ms + 1)
+    is_of_one = not any(came_ms < disconnection <= removal.until_ms for disconnection in removal.process.disconnections)
     before = sum(each.at_ms < until_ms for each in found)
     if claim.count > len(found) or (is_of_one and claim.count < before):
         return f"{len(found)} of its requests were refused"
