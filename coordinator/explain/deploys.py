@@ -43,6 +43,7 @@ def rolling_deploy(facts: Facts, now_ms: int) -> list[Succession]:
         and not facts.joined_again(visit.removal)
         and not facts.asked_again(visit.removal)
         and not Leaving(visit.removal).by_poll_timeout
+        and not Leaving(visit.removal).is_unsubscribed
     ]
     gone.sort(key=lambda removal: removal.gone_ms)
     old = {identity(removal.member) for removal in gone}

@@ -368,14 +368,14 @@ MUTANTS: Final = (
     ),
     Mutant(
         "a member of an unknown assignor had given up what it owned when it rejoined",
-        "_may_keep_what_it_owns",
+        "may_keep_what_it_owns",
         "return bool(member.protocols) and not EAGER_ASSIGNORS.intersection(member.protocols)",
         "return False",
     ),
     Mutant(
         "a static member of an unknown assignor had nothing when it was restarted",
         "members._replaced",
-        "if _may_keep_what_it_owns(history, tracked) and event.state != STABLE:",
+        "if may_keep_what_it_owns(history, tracked) and event.state != STABLE:",
         "if False:",
     ),
     Mutant(

@@ -137,7 +137,7 @@ def _keeps_what_it_owns(history: FoldedGroup, member: MemberSoFar) -> bool:
     return bool(names) and all(is_cooperative(name) or name in claiming for name in names)
 
 
-def _may_keep_what_it_owns(history: FoldedGroup, member: MemberSoFar) -> bool:
+def may_keep_what_it_owns(history: FoldedGroup, member: MemberSoFar) -> bool:
     """Whether a member rejoined with assignors of which nobody knows yet whether members give up what they own.
 
     Its assignment would tell; one that is gone before it gets one may have consumed until then.
@@ -204,7 +204,7 @@ def apply_removal(
         answered_ms,
         rejected_ms,
     )
-    may_keep = existing is not None and _may_keep_what_it_owns(history, existing)
+    may_keep = existing is not None and may_keep_what_it_owns(history, existing)
     if may_keep:
         history.owners.went_on(event.member.member_id)
     history.owners.gave_up(
@@ -320,7 +320,7 @@ def _replaced(history: FoldedGroup, event: schema.StaticMemberReplaced) -> None:
     topics = event.old_subscribed_topics if history.group_type in OF_EPOCHS else event.subscribed_topics
     tracked.subscribed_topics = tuple(topics) or tracked.subscribed_topics
     history.owners.replaced(event.old_member_id, event.member)
-    if _may_keep_what_it_owns(history, tracked) and event.state != STABLE:
+    if may_keep_what_it_owns(history, tracked) and event.state != STABLE:
         history.owners.went_on(event.member.member_id)
     _note_absence(history, event, tracked.left_ms, joined_ms)
     if event.state != STABLE and history.group_type not in OF_EPOCHS:

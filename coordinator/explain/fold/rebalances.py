@@ -7,6 +7,7 @@ from coordinator.audit import schema
 from coordinator.audit.schema import AuditEvent
 from coordinator.core.causes import Cause
 from coordinator.explain.changes import Changes
+from coordinator.explain.fold.members import may_keep_what_it_owns
 from coordinator.explain.folded_group import EMPTY, RECONCILED, STABLE, FoldedGroup
 from coordinator.explain.generation import OF_EPOCHS, Generation, LateTarget, Outcome
 from coordinator.explain.known_member import MemberSoFar
@@ -181,6 +182,15 @@ def _apply_claims(
             owners.gave_up(event.member.member_id, tracked.joined_ms or 0, is_unsure=True)
         elif event.lost and not event.kept and "cooperative" not in protocol_name and not _is_new(history, tracked):
             owners.went_on(event.member.member_id, had)  # until now, as its protocol is cooperative
+    elif _may_have_kept(history, event, tracked):
+        owners.went_on(event.member.member_id, had)  # until now, perhaps
+        owners.gave_up(event.member.member_id, event.time_ms, is_unsure=True)
+
+
+def _may_have_kept(history: FoldedGroup, event: schema.MemberAssigned, tracked: MemberSoFar) -> bool:
+    """Whether a member loses all that it had, and nobody knows yet whether it gave that up when it rejoined."""
+    loses_all = event.claimed == 0 and bool(event.lost) and not event.kept
+    return loses_all and not _is_new(history, tracked) and may_keep_what_it_owns(history, tracked)
 
 
 def _is_new(history: FoldedGroup, tracked: MemberSoFar) -> bool:
