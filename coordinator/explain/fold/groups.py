@@ -207,14 +207,23 @@ def _share_records(history: FoldedGroup, event: schema.ShareRecords) -> None:
 
 def _rejected(history: FoldedGroup, event: schema.RequestRejected) -> None:
     history.rejected.append(event)
-    if event.error == "ILLEGAL_GENERATION" and not event.injected and not _has_joined(history, event.member.member_id):
+    if event.error == "ILLEGAL_GENERATION" and not event.injected and not _has_joined(history, event):
         history.owners.gave_up(event.member.member_id, event.time_ms)
 
 
-def _has_joined(history: FoldedGroup, member_id: str) -> bool:
-    """Whether it waits in the join phase in progress: what it had sent before that is answered with an error, too."""
+def _has_joined(history: FoldedGroup, event: schema.RequestRejected) -> bool:
+    """Whether it has joined since it sent a request: what it had sent before that is answered with an error, too.
+
+    It waits in the join phase in progress, or was a member of the last generation, which its request does not name.
+    """
+    member_id, named_id = event.member.member_id, event.request_generation_id
     part = None if history.joining is None else history.joining.members.get(member_id)
-    return part is not None and part.join_ms is not None
+    if part is not None and part.join_ms is not None:
+        return True
+    stable = history.latest_stable
+    part = None if stable is None or stable.is_epoch else stable.members.get(member_id)
+    is_older = stable is not None and named_id is not None and named_id < stable.generation_id
+    return is_older and part is not None and part.join_ms is not None
 
 
 HANDLERS: Final[Mapping[type[AuditEvent], Callable[[FoldedGroup, Any], None]]] = {
