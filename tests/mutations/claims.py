@@ -379,12 +379,6 @@ MUTANTS: Final = (
         "if False:",
     ),
     Mutant(
-        "who left late is gone for good",
-        "rolling_deploy",
-        "and not Leaving(visit.removal).by_poll_timeout",
-        "",
-    ),
-    Mutant(
         "who is refused a place is gone for good",
         "rolling_deploy",
         "and not facts.asked_again(visit.removal)",

@@ -228,4 +228,50 @@ FOUND: Final[dict[str, History]] = {
         until_ms=60000,
         reported_ms=(),
     ),
+    "a static member of an unknown assignor is restarted while others are waited for": History(
+        Setup(
+            (
+                ConsumerSetup(assignors=("acme-balancer",), instance_id="i-0"),
+                ConsumerSetup(assignors=("acme-balancer",)),
+                ConsumerSetup(assignors=("acme-balancer",), starts=False),
+            ),
+            initial_delay_ms=3_000,
+        ),
+        (
+            Action(19_000, "block", 1, 14_000),
+            Action(20_000, "start", 2),
+            Action(28_000, "kill", 0, 500),
+        ),
+    ),
+    "a member commits what it had before it stood still, and has joined since": History(
+        Setup(
+            (
+                ConsumerSetup(assignors=("cooperative-sticky",)),
+                ConsumerSetup(assignors=("cooperative-sticky",)),
+                ConsumerSetup(assignors=("cooperative-sticky",)),
+            ),
+            seed=40000569,
+        ),
+        (
+            Action(20430, "kill", 0, 463),
+            Action(29462, "suspend", 1, 7417),
+            Action(60610, "lose_host", 1, 29967),
+        ),
+        until_ms=90000,
+        reported_ms=(),
+    ),
+    "a member of an unknown assignor loses all that it had": History(
+        Setup(
+            (
+                ConsumerSetup(assignors=("acme-balancer",)),
+                ConsumerSetup(assignors=("acme-balancer",)),
+                ConsumerSetup(assignors=("acme-balancer",)),
+            ),
+            initial_delay_ms=3000,
+            max_size=2,
+        ),
+        (Action(12147, "subscribe", 0, 5),),
+        until_ms=60000,
+        reported_ms=(),
+    ),
 }
