@@ -60,7 +60,8 @@ class Facts:
         """Member id → when its client asked under it though it was removed."""
         found: dict[str, list[int]] = defaultdict(list)
         for rejected in self.history.rejected:
-            if rejected.error == "UNKNOWN_MEMBER_ID" and rejected.api.endswith("Heartbeat") and not rejected.injected:
+            is_of_living = rejected.api.endswith("Heartbeat") or rejected.api == "OffsetCommit"
+            if rejected.error == "UNKNOWN_MEMBER_ID" and is_of_living and not rejected.injected:
                 found[rejected.member.member_id].append(rejected.time_ms)
         return found
 

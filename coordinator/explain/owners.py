@@ -188,6 +188,11 @@ class Owners(msgspec.Struct, gc=False):
             if owner is not None and owner.member_id == member_id and owner.is_revoked:
                 owner.stopped_ms, owner.is_revoked = None, False
 
+    def never_began(self, member_id: str, partitions: TopicPartitions) -> bool:
+        """Whether a member is known to have had none of these partitions, though it was assigned them."""
+        found = (self.by_partition.get(partition) for partition in flat(partitions))
+        return all(each is None or each.member_id != member_id or each.stopped_ms == each.owned_ms for each in found)
+
     def revoked(self, member_id: str, partitions: TopicPartitions, at_ms: int, *, is_unsure: bool = False) -> None:
         """A member gives up partitions that nobody has got yet; `is_unsure`: it may have done so earlier."""
         for partition in flat(partitions):

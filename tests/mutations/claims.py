@@ -379,12 +379,6 @@ MUTANTS: Final = (
         "if False:",
     ),
     Mutant(
-        "who is refused a place is gone for good",
-        "rolling_deploy",
-        "and not facts.asked_again(visit.removal)",
-        "",
-    ),
-    Mutant(
         "of several times without an owner the longest alone may have been longer",
         "_note_idle",
         "shorter=stops",

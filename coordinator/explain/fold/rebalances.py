@@ -190,7 +190,9 @@ def _apply_claims(
 def _may_have_kept(history: FoldedGroup, event: schema.MemberAssigned, tracked: MemberSoFar) -> bool:
     """Whether a member loses all that it had, and nobody knows yet whether it gave that up when it rejoined."""
     loses_all = event.claimed == 0 and bool(event.lost) and not event.kept
-    return loses_all and not _is_new(history, tracked) and may_keep_what_it_owns(history, tracked)
+    if not loses_all or _is_new(history, tracked) or history.owners.never_began(event.member.member_id, event.lost):
+        return False
+    return may_keep_what_it_owns(history, tracked)
 
 
 def _is_new(history: FoldedGroup, tracked: MemberSoFar) -> bool:
