@@ -433,18 +433,6 @@ MUTANTS: Final = (
         "",
     ),
     Mutant(
-        "the first error is told of requests that are rejected",
-        "rejected_since",
-        "for rejected in reversed(self.history.rejected)",
-        "for rejected in self.history.rejected",
-    ),
-    Mutant(
-        "a static member that waits in a rebalance is silent",
-        "_note_absence",
-        "stopped_ms = event.time_ms",
-        "pass",
-    ),
-    Mutant(
         "a member that was absent rejoins for what it lost",
         "causes._rejoined",
         "and part.join_ms is not None",

@@ -314,7 +314,6 @@ def _replaced(history: FoldedGroup, event: schema.StaticMemberReplaced) -> None:
     old = history.members.pop(event.old_member_id, None)
     tracked = history.members[event.member.member_id] = old or MemberSoFar(event.member)
     old_member = tracked.member
-    joined_ms = tracked.joined_ms
     tracked.member, tracked.joined_ms, tracked.replaced_ms = event.member, event.time_ms, event.time_ms
     # In a consumer group an event about its subscription follows, if that is another one.
     topics = event.old_subscribed_topics if history.group_type in OF_EPOCHS else event.subscribed_topics
@@ -322,7 +321,7 @@ def _replaced(history: FoldedGroup, event: schema.StaticMemberReplaced) -> None:
     history.owners.replaced(event.old_member_id, event.member)
     if may_keep_what_it_owns(history, tracked) and event.state != STABLE:
         history.owners.went_on(event.member.member_id)
-    _note_absence(history, event, tracked.left_ms, joined_ms)
+    _note_absence(history, event, tracked.left_ms)
     if event.state != STABLE and history.group_type not in OF_EPOCHS:
         # The new process has nothing yet, and that the old one had stopped is noticed by its replacement.
         history.owners.gave_up(event.member.member_id, event.time_ms, is_unsure=True)
@@ -347,20 +346,13 @@ def _replaced(history: FoldedGroup, event: schema.StaticMemberReplaced) -> None:
         _note_join(history, event.member, None, event.time_ms)
 
 
-def _note_absence(
-    history: FoldedGroup, event: schema.StaticMemberReplaced, left_ms: int | None, joined_ms: int | None
-) -> None:
+def _note_absence(history: FoldedGroup, event: schema.StaticMemberReplaced, left_ms: int | None) -> None:
     """While the group is not stable it is told for how long its partitions had no owner: since the client was heard.
 
-    After a load that is not known, and they had none since then, at least. One that waits in the rebalance sends
-    nothing.
+    After a load that is not known, and they had none since then, at least.
     """
-    latest = history.latest
-    if latest is not None and latest.outcome is not Outcome.STABLE:
+    if history.latest is not None and history.latest.outcome is not Outcome.STABLE:
         stopped_ms = left_ms or event.old_last_heard_ms or history.loaded_ms or event.time_ms
-        began_ms = latest.rebalance_started_ms
-        if history.group_type not in OF_EPOCHS and began_ms is not None and (joined_ms or 0) >= began_ms:
-            stopped_ms = event.time_ms
         history.owners.gave_up(event.member.member_id, stopped_ms, is_unsure=True)
 
 
