@@ -171,6 +171,12 @@ def processes_at(truth: Truth, at_ms: int) -> set[tuple[int, int]]:
     return {(process.consumer, process.started_ms) for process in present if process is not None}
 
 
+def was_stable_with_others(truth: Truth, from_ms: int, until_ms: int) -> bool:
+    """Whether the group was stable in a time with other members than at its end: not all came in one rebalance."""
+    stable = (state.at_ms for state in truth.states if state.state == "Stable" and from_ms <= state.at_ms < until_ms)
+    return any(processes_at(truth, at_ms) != processes_at(truth, until_ms) for at_ms in stable)
+
+
 def is_joined(truth: Truth, from_ms: int, until_ms: int) -> bool:
     """Whether members came or went after a time, until another one: also those that come again by another id."""
     return any(

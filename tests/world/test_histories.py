@@ -7,9 +7,11 @@ import pytest
 from coordinator.explain.claims.claim import Claim
 from coordinator.explain.claims.findings import CannotJoin
 from coordinator.explain.claims.price import Unowned
-from coordinator.explain.claims.silences import Muted, Refused
+from coordinator.explain.claims.silences import Muted, Refused, Silent
+from coordinator.explain.makers.generation import claims_of
 from tests.world.corpus import FOUND
 from tests.world.open_faults import HISTORIES
+from tests.world.playing import play
 from tests.world.shrinking import kind_of
 from tests.world.telling import Report, told_in
 
@@ -90,6 +92,14 @@ def shape(what: str) -> tuple[object, ...]:
     course = tuple((action.kind, action.value // LASTING_MS) for action in history.actions)
     setup = history.setup
     return frozenset(consumers), course, setup.max_size < len(setup.consumers), setup.initial_delay_ms > 0
+
+
+def test_a_commit_that_a_rebalance_refuses_is_told_as_a_commit():
+    folded = play(FOUND["a cooperative member commits while it waits for its assignment"]).folded
+    claims = [claim for generation in folded.generations for claim in claims_of(folded, generation).all()]
+    silent = {claim.member.member_id: claim for claim in claims if isinstance(claim, Silent)}
+    assert silent["consumer-0-00000004"].rejected == ""
+    assert silent["consumer-0-00000004"].committed_ms is not None
 
 
 def test_no_history_repeats_another_one():

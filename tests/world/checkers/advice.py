@@ -20,6 +20,7 @@ from tests.world.effects import (
     owners_at,
     processes_at,
     static_membership_helps,
+    was_stable_with_others,
     with_assignor,
 )
 from tests.world.spans import overlap, without
@@ -214,6 +215,8 @@ def stickier_assignor(claim: Given, truth: Truth, context: Context) -> str | Non
         return None  # what moves after that is due to those that came or went
     if is_disturbed(other, context.disturbed_ms):
         return None  # the rebalance before was not over then
+    if was_stable_with_others(other, context.disturbed_ms, window[1]):
+        return None  # what was one rebalance is several
     others, now = moves(other, *window), moves(truth, *window)
     return f"{others} partitions would have moved, and {now} did" if others >= now else None
 
