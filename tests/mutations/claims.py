@@ -463,12 +463,6 @@ MUTANTS: Final = (
         "pass",
     ),
     Mutant(
-        "a member that unsubscribed from a topic is its owner still",
-        "rebalances._assigned",
-        "(event.lost, {} if event.unnamed_partitions else without(had, partitions))",
-        "(event.lost,)",
-    ),
-    Mutant(
         "a new process of a static member had what it did not claim",
         "rebalances._is_new",
         "return began_ms is not None and tracked.replaced_ms is not None and tracked.replaced_ms >= began_ms",

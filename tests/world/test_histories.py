@@ -40,6 +40,12 @@ def told(what: str, kind: type[Claim]) -> int:
     return told_in(FOUND[what]).told[kind]
 
 
+def claims_in(what: str) -> list[Claim]:
+    """What is claimed at the end about the generations of a history."""
+    folded = play(FOUND[what]).folded
+    return [claim for generation in folded.generations for claim in claims_of(folded, generation).all()]
+
+
 @pytest.mark.parametrize(
     "what", ["the right to read the group is revoked", "the right of a member of a consumer group is revoked"]
 )
@@ -73,6 +79,22 @@ def test_a_client_that_cannot_join_is_told_of_as_long_as_it_cannot():
     assert told("a static member of the new protocol crashes and comes back", CannotJoin) == 1
 
 
+def test_a_commit_that_a_rebalance_refuses_is_told_as_a_commit():
+    claims = claims_in("a cooperative member commits while it waits for its assignment")
+    silent = {claim.member.member_id: claim for claim in claims if isinstance(claim, Silent)}
+    assert silent["consumer-0-00000004"].rejected == ""
+    assert silent["consumer-0-00000004"].committed_ms is not None
+
+
+def test_what_an_absent_static_member_is_assigned_has_no_owner():
+    *_, last = (
+        claim
+        for claim in claims_in("what an absent static member said when it joined is old")
+        if isinstance(claim, Unowned)
+    )
+    assert (last.partitions, last.of, last.is_at_least) == (6, 6, True)
+
+
 # ---- the corpus itself
 
 
@@ -92,14 +114,6 @@ def shape(what: str) -> tuple[object, ...]:
     course = tuple((action.kind, action.value // LASTING_MS) for action in history.actions)
     setup = history.setup
     return frozenset(consumers), course, setup.max_size < len(setup.consumers), setup.initial_delay_ms > 0
-
-
-def test_a_commit_that_a_rebalance_refuses_is_told_as_a_commit():
-    folded = play(FOUND["a cooperative member commits while it waits for its assignment"]).folded
-    claims = [claim for generation in folded.generations for claim in claims_of(folded, generation).all()]
-    silent = {claim.member.member_id: claim for claim in claims if isinstance(claim, Silent)}
-    assert silent["consumer-0-00000004"].rejected == ""
-    assert silent["consumer-0-00000004"].committed_ms is not None
 
 
 def test_no_history_repeats_another_one():

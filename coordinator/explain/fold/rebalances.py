@@ -160,9 +160,8 @@ def _assigned(history: FoldedGroup, event: schema.MemberAssigned) -> None:
     if any(topic in owners.gone and topic not in owners.gone_before for topic in partitions):
         owners.stale = STALE_GENERATIONS
     history.owners.assigned(member, partitions, event.time_ms)
-    # What it did not claim when it rejoined is not told as lost: it had unsubscribed from that topic.
-    for lost in (event.lost, {} if event.unnamed_partitions else without(had, partitions)):
-        history.owners.revoked(member.member_id, lost, event.time_ms)
+    if event.lost:
+        history.owners.revoked(member.member_id, event.lost, event.time_ms)
 
 
 def _apply_claims(
