@@ -510,4 +510,10 @@ MUTANTS: Final = (
         "if event.claimed and event.claimed >= kept and _has_rejoined(history, tracked):",
         "if event.claimed and event.claimed >= kept:",
     ),
+    Mutant(
+        "a new process of a static member knows what that had",
+        "members._rejoined",
+        "or _is_unheard_since_replaced(tracked, event)",
+        "",
+    ),
 )

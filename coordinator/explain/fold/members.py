@@ -77,10 +77,16 @@ def _rejoined(history: FoldedGroup, event: schema.MemberRejoined) -> None:
         history.owners.gave_up(
             event.member.member_id,
             event.time_ms,
-            is_unsure=_came_late(history, event, was_loaded=was_loaded),
+            is_unsure=_came_late(history, event, was_loaded=was_loaded) or _is_unheard_since_replaced(tracked, event),
             consumed_ms=_had_until(event),
         )
     _note_join(history, event.member, event.join_ms, event.time_ms)
+
+
+def _is_unheard_since_replaced(member: MemberSoFar, event: schema.MemberRejoined) -> bool:
+    """Whether a process that took the place of a static member said nothing since: it may not know what that had."""
+    replaced_ms = member.replaced_ms
+    return replaced_ms is not None and event.last_heard_ms is not None and event.last_heard_ms <= replaced_ms
 
 
 def _had_until(event: schema.MemberRejoined) -> int | None:
