@@ -103,7 +103,10 @@ FIELDS: Final[dict[str, str]] = {
     "connection_open": "whether its connection was open when it was removed; null if unknown",
     "connection_closed_ms": "when its client's side closed the connection; null if it did not, or if unknown",
     "rebalance_started_ms": "when the epoch rose that members have not got to; null if all have, and in classic groups",
-    "rejected": "the error with which its last heartbeat in its silence was answered; empty if none was",
+    "rejected": (
+        "the error with which its last heartbeat in its silence was answered, or its commit while it waited for its"
+        " assignment (`REBALANCE_IN_PROGRESS`); empty if none was"
+    ),
     "rejected_ms": "when that was, in ms since the epoch; null if none was",
     "gone_topics": "topics that were deleted since the last generation",
     "fills_group": "whether the group is as large as its limit allows, with this member",

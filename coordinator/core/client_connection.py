@@ -12,21 +12,24 @@ MEMBERS_KEPT: Final = 100
 """How many members, the newest, a connection remembers. A client has one, or some after it joined again and again."""
 
 
-class Denials(msgspec.Struct):
-    """Requests of a client that the authorizer refused for one missing right: the first API, and when, in ms.
+class DeniedRequest(NamedTuple):
+    """A request that was refused, and when, in ms."""
 
-    The times are those of deadlines, at most `DENIALS_KEPT` of them, the newest.
-    """
-
+    at_ms: int
     api: str
+
+
+class Denials(msgspec.Struct):
+    """Requests of a client that the authorizer refused for one missing right, at most `DENIALS_KEPT`, the newest."""
+
     operation: str
     resource_type: str
     resource_name: str
-    times_ms: deque[int]
+    requests: deque[DeniedRequest]
 
-    def since(self, time_ms: int) -> list[int]:
+    def since(self, time_ms: int) -> list[DeniedRequest]:
         """Those after a time."""
-        return [at_ms for at_ms in self.times_ms if at_ms > time_ms]
+        return [request for request in self.requests if request.at_ms > time_ms]
 
 
 class Rejection(NamedTuple):
@@ -83,9 +86,9 @@ class ClientConnection:
         """A request of it was refused."""
         newest = self.denials
         if newest is None or (newest.operation, newest.resource_name) != (operation, resource_name):
-            times = deque[int](maxlen=DENIALS_KEPT)
-            newest = self.denials = Denials(api, operation, resource_type, resource_name, times)
-        newest.times_ms.append(now_ms)
+            requests = deque[DeniedRequest](maxlen=DENIALS_KEPT)
+            newest = self.denials = Denials(operation, resource_type, resource_name, requests)
+        newest.requests.append(DeniedRequest(now_ms, api))
 
     def reject(self, member_id: str, error: str, now_ms: int) -> None:
         """A heartbeat of it was answered with an error."""

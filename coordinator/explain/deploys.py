@@ -7,6 +7,7 @@ from coordinator.core.causes import Cause
 from coordinator.explain.changes import Joining, Removal
 from coordinator.explain.facts import RETURN_MS, Facts, densest
 from coordinator.explain.identities import identity
+from coordinator.explain.leaving import Leaving
 
 WINDOW_MS: Final = 10 * 60_000
 """Replacements within this time of each other belong together."""
@@ -40,6 +41,9 @@ def rolling_deploy(facts: Facts, now_ms: int) -> list[Succession]:
         and (visit.removal.cause is Cause.MEMBER_LEFT or _is_gone_for_good(visit.removal, now_ms))
         and not facts.came_again(visit.removal)
         and not facts.joined_again(visit.removal)
+        and not facts.asked_again(visit.removal)
+        and not Leaving(visit.removal).by_poll_timeout
+        and not Leaving(visit.removal).is_unsubscribed
     ]
     gone.sort(key=lambda removal: removal.gone_ms)
     old = {identity(removal.member) for removal in gone}

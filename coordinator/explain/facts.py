@@ -16,6 +16,7 @@ from coordinator.explain.identities import identity
 
 T = TypeVar("T")
 
+JOINS: Final = frozenset({"JoinGroup", "ConsumerGroupHeartbeat"})
 RETURN_MS: Final = 60_000
 """A member that joins within this time after it left or was removed is taken for the same one."""
 
@@ -59,7 +60,8 @@ class Facts:
         """Member id → when its client asked under it though it was removed."""
         found: dict[str, list[int]] = defaultdict(list)
         for rejected in self.history.rejected:
-            if rejected.error == "UNKNOWN_MEMBER_ID" and rejected.api.endswith("Heartbeat") and not rejected.injected:
+            is_of_living = rejected.api.endswith("Heartbeat") or rejected.api == "OffsetCommit"
+            if rejected.error == "UNKNOWN_MEMBER_ID" and is_of_living and not rejected.injected:
                 found[rejected.member.member_id].append(rejected.time_ms)
         return found
 
@@ -81,6 +83,22 @@ class Facts:
             removal.at_ms <= time_ms and (until_ms is None or time_ms < until_ms)
             for time_ms in self._asked_again.get(member_id, ())
         )
+
+    @cached_property
+    def _refused_ms(self) -> dict[Identity, int]:
+        """Client → when it was last refused a place in the group."""
+        joins = (rejected for rejected in self.history.rejected if rejected.api in JOINS and not rejected.injected)
+        return {identity(rejected.member): rejected.time_ms for rejected in joins}
+
+    def asked_again(self, removal: Removal) -> bool:
+        """Whether the client of a removed member was refused a place after that: it lives, or runs again."""
+        return self._refused_ms.get(identity(removal.member), 0) > removal.at_ms
+
+    @cached_property
+    def first_joined_ms(self) -> dict[str, int]:
+        """Member id → when a member joined with it first."""
+        joins = [joining for generation in self.history.generations for joining in generation.changes.joined]
+        return {joining.member.member_id: joining.at_ms for joining in reversed(joins)}
 
     @cached_property
     def _joined_ms(self) -> dict[str, int]:

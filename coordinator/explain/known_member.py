@@ -30,6 +30,8 @@ class MemberSoFar(msgspec.Struct, gc=False):
     """Since when it is away as a static member that left for a moment (member epoch -2, KIP-848); None: it is there."""
     was_loaded: bool = False
     """The coordinator has restarted since the member's last JoinGroup."""
+    replaced_ms: int | None = None
+    """When its client last took the place of another one, as static members do; None: it has not."""
 
     def rejoin(self, event: MemberRejoined) -> None:
         """Take over what the member says of itself from now on."""

@@ -19,6 +19,7 @@ Partition = tuple[str, int]
 """Topic and index."""
 
 KAFKA_STREAMS: Final = "stream"
+SHORTER_KEPT: Final = 8
 GIVES_UP_MS: Final = 1_000
 """So soon a member gives up what another one is to have, if it runs and is not busy."""
 
@@ -46,6 +47,8 @@ class Absence(msgspec.Struct, frozen=True, gc=False):
     """A cooperative rebalance took them from an owner that lives on, for the next generation to assign."""
     is_unsure: bool = False
     """The member may have stopped before `stopped_ms`: that is when it was missed."""
+    shorter: tuple[int, ...] = ()
+    """When owners had stopped otherwise, as far as it was for a shorter time."""
 
     @property
     def ms(self) -> int:
@@ -77,6 +80,8 @@ class Idle(msgspec.Struct, frozen=True, gc=False):
     assigned_ms: int
     is_revoked: bool
     is_unsure: bool
+    shorter: tuple[int, ...] = ()
+    """When owners had stopped the other times, the first `SHORTER_KEPT` of them."""
 
     @property
     def ms(self) -> int:
@@ -111,6 +116,10 @@ class Owners(msgspec.Struct, gc=False):
     """
     idle: dict[Partition, Idle] = {}
     """Of those that have an owner again, and had none for a time since the group was stable."""
+    is_unsure: bool = False
+    """Whether the owner of another one may have stopped before it was assigned again, since the group was stable."""
+    handed_over: set[int] = set()
+    """When owners stopped in the ms in which another one was assigned what they had, since the group was stable."""
     gone: set[str] = set()
     """Topics that were deleted since they were assigned: of what is created again nobody is known to be the owner."""
     appeared: set[str] = set()
@@ -150,11 +159,11 @@ class Owners(msgspec.Struct, gc=False):
                 owner.stopped_ms, owner.is_revoked = max(at_ms, owner.owned_ms), False
                 owner.is_unsure = is_unsure or sign_ms < owner.assigned_ms
 
-    def went_on(self, member_id: str) -> None:
-        """It turns out that a member stopped nothing when it rejoined."""
-        for partition in self.owned.get(member_id, ()):
-            owner = self.by_partition[partition]
-            if not owner.is_revoked:
+    def went_on(self, member_id: str, had: TopicPartitions | None = None) -> None:
+        """It turns out that a member stopped nothing of what it had when it rejoined; None: all that it owned last."""
+        for partition in self.owned.get(member_id, ()) if had is None else flat(had):
+            owner = self.by_partition.get(partition)
+            if owner is not None and owner.member_id == member_id and not owner.is_revoked:
                 owner.stopped_ms, owner.is_unsure = None, False
 
     def still_had(self, member_id: str, at_ms: int) -> None:
@@ -181,12 +190,17 @@ class Owners(msgspec.Struct, gc=False):
             if owner is not None and owner.member_id == member_id and owner.is_revoked:
                 owner.stopped_ms, owner.is_revoked = None, False
 
-    def revoked(self, member_id: str, partitions: TopicPartitions, at_ms: int) -> None:
-        """A member gives up partitions that nobody has got yet."""
+    def never_began(self, member_id: str, partitions: TopicPartitions) -> bool:
+        """Whether a member is known to have had none of these partitions, though it was assigned them."""
+        found = (self.by_partition.get(partition) for partition in flat(partitions))
+        return all(each is None or each.member_id != member_id or each.stopped_ms == each.owned_ms for each in found)
+
+    def revoked(self, member_id: str, partitions: TopicPartitions, at_ms: int, *, is_unsure: bool = False) -> None:
+        """A member gives up partitions that nobody has got yet; `is_unsure`: it may have done so earlier."""
         for partition in flat(partitions):
             owner = self.by_partition.get(partition)
             if owner is not None and owner.member_id == member_id and owner.stopped_ms is None:
-                owner.stopped_ms, owner.is_revoked = at_ms, True
+                owner.stopped_ms, owner.is_revoked, owner.is_unsure = at_ms, True, is_unsure
 
     # ---- members begin
 
@@ -206,6 +220,10 @@ class Owners(msgspec.Struct, gc=False):
                 if owner.stopped_ms is not None:
                     if owner.stopped_ms < at_ms:
                         self._note_idle(partition, owner, owner.stopped_ms, at_ms)
+                    elif owner.is_unsure:
+                        self.is_unsure = True
+                    elif len(self.handed_over) < SHORTER_KEPT:
+                        self.handed_over.add(at_ms)
                     owner.assigned_ms, owner.stopped_ms = at_ms, None
                     owner.is_revoked = owner.is_unsure = False
                 if owner.member_id != member_id:
@@ -221,17 +239,27 @@ class Owners(msgspec.Struct, gc=False):
         if before is not None:
             longer, shorter = (before, idle) if before.ms >= idle.ms else (idle, before)
             # One that may have been longer than it seems may have been the longest.
-            idle = msgspec.structs.replace(longer, is_unsure=longer.is_unsure or shorter.is_unsure)
+            stops = (*before.shorter, shorter.stopped_ms)[:SHORTER_KEPT]
+            idle = msgspec.structs.replace(longer, is_unsure=longer.is_unsure or shorter.is_unsure, shorter=stops)
         self.idle[partition] = idle
 
     def end_generation(self, members: Container[str] = ()) -> OwnershipChange:
         """What the assignments since the last call changed: the group is stable, with these members."""
         counts: dict[Idle, int] = {}
-        for idle in self.idle.values():
+        shorter: dict[Idle, set[int]] = {}
+        for each in self.idle.values():
+            idle = msgspec.structs.replace(each, shorter=())
             counts[idle] = counts.get(idle, 0) + 1
+            shorter.setdefault(idle, set()).update(each.shorter)
         absences = [
             Absence(
-                self.names[idle.member_id], count, idle.stopped_ms, idle.assigned_ms, idle.is_revoked, idle.is_unsure
+                self.names[idle.member_id],
+                count,
+                idle.stopped_ms,
+                idle.assigned_ms,
+                idle.is_revoked,
+                idle.is_unsure or self.is_unsure,
+                tuple(sorted(shorter[idle] | self.handed_over)),
             )
             for idle, count in counts.items()
         ]
@@ -241,7 +269,7 @@ class Owners(msgspec.Struct, gc=False):
             if (owner := self.by_partition[partition]).member_id != before and owner.stopped_ms is None
         ]
         first = left.count(None)
-        self.before, self.idle = {}, {}
+        self.before, self.idle, self.is_unsure, self.handed_over = {}, {}, False, set()
         for member_id in [name for name in self.names if not self.owned.get(name)]:
             self.owned.pop(member_id, None)
             del self.names[member_id]

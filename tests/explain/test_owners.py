@@ -307,6 +307,8 @@ def test_an_assignor_of_their_own_is_cooperative_if_its_members_claim_what_they_
     rejoin(sim)
     sync(sim, owned)
     sim.advance(3_000)
+    for member_id in (a, b):
+        sim.heartbeat(member_id)
     rejoin(sim, owned if claims else None)
     sim.advance(700)
     sync(sim, owned)
@@ -336,3 +338,39 @@ def test_a_member_that_says_that_it_owns_nothing_had_lost_what_it_is_assigned_ag
     latest = history.latest
     assert latest is not None
     assert "2 of 4 partitions had no owner for at least 700 ms." in sentence(history, latest)
+
+
+def test_when_owners_stopped_the_other_times_is_kept_beside_the_longest_time():
+    owners = Owners()
+    owners.assigned(A, {"t": [0]}, 10)
+    owners.end_generation()
+    owners.gave_up(A.member_id, 100)
+    owners.assigned(B, {"t": [0]}, 1_100)
+    owners.gave_up(B.member_id, 2_000)
+    owners.assigned(C, {"t": [0]}, 2_010)
+    (absence,) = owners.end_generation().absences
+    assert (absence.member, absence.ms, absence.shorter) == (A, 1_000, (2_000,))
+
+
+def test_when_owners_stopped_as_others_were_assigned_is_kept_beside_the_longest_time():
+    owners = Owners()
+    owners.assigned(A, {"t": [0, 1]}, 10)
+    owners.end_generation()
+    owners.revoked(A.member_id, {"t": [0]}, 100)
+    owners.assigned(B, {"t": [0]}, 200)
+    owners.revoked(A.member_id, {"t": [1]}, 300)
+    owners.assigned(B, {"t": [1]}, 300)
+    (absence,) = owners.end_generation().absences
+    assert (absence.ms, absence.shorter, absence.is_unsure) == (100, (300,), False)
+
+
+def test_an_owner_that_may_have_stopped_before_makes_a_lower_bound_of_all():
+    owners = Owners()
+    owners.assigned(A, {"t": [0, 1]}, 10)
+    owners.end_generation()
+    owners.revoked(A.member_id, {"t": [0]}, 100)
+    owners.assigned(B, {"t": [0]}, 200)
+    owners.revoked(A.member_id, {"t": [1]}, 300, is_unsure=True)
+    owners.assigned(B, {"t": [1]}, 300)
+    (absence,) = owners.end_generation().absences
+    assert (absence.partitions, absence.ms, absence.is_unsure) == (1, 100, True)

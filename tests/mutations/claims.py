@@ -39,7 +39,7 @@ MUTANTS: Final = (
     Mutant(
         "an assignor of an unknown name is eager, whatever its members claim",
         "_apply_claims",
-        "owners.went_on(event.member.member_id) owners.claiming.update(filter(None, [protocol_name]))",
+        "owners.went_on(event.member.member_id, had) owners.claiming.update(filter(None, [protocol_name]))",
         "pass",
     ),
     Mutant(
@@ -69,9 +69,8 @@ MUTANTS: Final = (
     Mutant(
         "a full group has room for the new process of a static member",
         "_has_room",
-        "return not any(joining.fills_group for joining in joined if joining.member.member_id =="
-        " back.new_member.member_id)",
-        "return True",
+        "joining.fills_group and joining.at_ms <= back.back_ms",
+        "False",
     ),
     Mutant(
         "a longer session keeps the place of a static member in any rebalance",
@@ -94,8 +93,8 @@ MUTANTS: Final = (
     Mutant(
         "a member that joined and left was restarted",
         "_is_about_restarts",
-        "return all(last_ms[identity(removal.member)] >= removal.at_ms for removal in removed)",
-        "return True",
+        "0 <= last_ms[identity(removal.member)] - removal.at_ms <= (removal.session_timeout_ms or 0) * IN_TIME",
+        "True",
     ),
     Mutant(
         "a session is outlasted by less than itself",
@@ -334,7 +333,7 @@ MUTANTS: Final = (
     Mutant(
         "a member has what it was assigned though its SyncGroup failed",
         "members._rejoined",
-        "history.owners.never_had(event.member.member_id, part.gained, part.lost)",
+        "history.owners.never_had(event.member.member_id, part.gained, lost)",
         "pass",
     ),
     Mutant(
@@ -346,7 +345,7 @@ MUTANTS: Final = (
     Mutant(
         "an assignor knows what a process had before it was restarted",
         "_for_moves",
-        "if generation.moved_needlessly and generation.moved_needlessly <= _lost_by_new_processes(generation):",
+        "if generation.moved_needlessly and _has_new_processes(generation):",
         "if False:",
     ),
     Mutant(
@@ -366,5 +365,155 @@ MUTANTS: Final = (
         "SessionTable.await_clients",
         "session.awaits_client = True",
         "pass",
+    ),
+    Mutant(
+        "a member of an unknown assignor had given up what it owned when it rejoined",
+        "may_keep_what_it_owns",
+        "return bool(member.protocols) and not EAGER_ASSIGNORS.intersection(member.protocols)",
+        "return False",
+    ),
+    Mutant(
+        "a static member of an unknown assignor had nothing when it was restarted",
+        "members._replaced",
+        "if may_keep_what_it_owns(history, tracked) and event.state != STABLE:",
+        "if False:",
+    ),
+    Mutant(
+        "of several times without an owner the longest alone may have been longer",
+        "_note_idle",
+        "shorter=stops",
+        "shorter=()",
+    ),
+    Mutant(
+        "what was handed over at once was owned until then",
+        "Owners.assigned",
+        "self.handed_over.add(at_ms)",
+        "pass",
+    ),
+    Mutant(
+        "what had no owner for no time had one until then",
+        "Owners.assigned",
+        "self.is_unsure = True",
+        "pass",
+    ),
+    Mutant(
+        "a classic member of a consumer group gives up what it has with its JoinGroup",
+        "rebalances._reconciled",
+        "((event.lost, True), (tracked.revoking, False))",
+        "((event.lost, False), (tracked.revoking, False))",
+    ),
+    Mutant(
+        "a member had what it was assigned, whenever it joins again",
+        "_had_until",
+        "return heard_ms - 1",
+        "return heard_ms",
+    ),
+    Mutant(
+        "a load takes back one replacement of a static member",
+        "_retract_replacements",
+        "old = loaded.get(replacement.old_member_id, before)",
+        "old = loaded.get(replacement.old_member_id, replacement.member)",
+    ),
+    Mutant(
+        "there is advice for a client that was told that it has no place",
+        "_for_removal",
+        "if is_expired and (removal.rejected or context.rejected_in_silence(removal) is not None):",
+        "if is_expired and removal.rejected:",
+    ),
+    Mutant(
+        "the first request that was ever refused is told",
+        "_denied_since",
+        "first = requests[0]",
+        "first = found.requests[0]._replace(at_ms=requests[0].at_ms)",
+    ),
+    Mutant(
+        "processes that crash after a rolling restart were a part of it",
+        "comings.rolling_restart",
+        "and facts.first_joined_ms.get(visit.removal.member.member_id, 0) <= window[0].removal.at_ms",
+        "",
+    ),
+    Mutant(
+        "a member that was absent rejoins for what it lost",
+        "causes._rejoined",
+        "and part.join_ms is not None",
+        "",
+    ),
+    Mutant(
+        "a member rejoins for what it lost, however late",
+        "causes._rejoined",
+        "and trigger.at_ms - (previous.ended_ms or 0) <= GIVES_UP_MS",
+        "",
+    ),
+    Mutant(
+        "a commit that a rebalance refuses is no sign of life",
+        "note_refused_commit",
+        "if error is ErrorCode.REBALANCE_IN_PROGRESS:",
+        "if False:",
+    ),
+    Mutant(
+        "a commit that a rebalance refuses tells a client that it has no place",
+        "apply_removal",
+        "if rejected == REFUSED_COMMIT:",
+        "if False:",
+    ),
+    Mutant(
+        "an absent static member was gone in a pause of the coordinator",
+        "_note_absent",
+        "began_ms = max([began_ms, *(min(pause.until_ms, until_ms) for pause in pauses)])",
+        "pass",
+    ),
+    Mutant(
+        "a new process of a static member had what it did not claim",
+        "rebalances._is_new",
+        "return began_ms is not None and tracked.replaced_ms is not None and tracked.replaced_ms >= began_ms",
+        "return False",
+    ),
+    Mutant(
+        "a member goes on with what it unsubscribed from",
+        "members._rejoined",
+        "if topic in topics or not topics",
+        "",
+    ),
+    Mutant(
+        "what was rejected long before is told of a session that a load began",
+        "members._rejected",
+        "heard_ms = at_ms - (event.session_timeout_ms or at_ms)",
+        "heard_ms = 0",
+    ),
+    Mutant(
+        "a member that never synced had what it was assigned",
+        "_is_unreported",
+        "event.last_heard_ms < started_ms",
+        "False",
+    ),
+    Mutant(
+        "a member goes on with what it lost before",
+        "Owners.went_on",
+        "if had is None else flat(had)",
+        "",
+    ),
+    Mutant(
+        "all that is heard of a member renews its session",
+        "_session_ms",
+        "return min(heard_ms, removal.at_ms - (removal.session_timeout_ms or 0))",
+        "return heard_ms",
+    ),
+    Mutant(
+        "a client that left amid a rebalance was its reason",
+        "_is_about_restarts",
+        "or generation.tries > 1",
+        "",
+    ),
+    Mutant(
+        "what an absent static member claimed is told again",
+        "_apply_claims",
+        "if event.claimed and event.claimed >= kept and _has_rejoined(history, tracked):",
+        "if event.claimed and event.claimed >= kept:",
+    ),
+    Mutant(
+        "a new process of a static member knows what that had",
+        "members._rejoined",
+        "or _is_unheard_since_replaced(tracked, event)",
+        "",
     ),
 )

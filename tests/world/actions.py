@@ -328,7 +328,7 @@ class Actions(World):
             self.is_batching = True
             unread, self.network.unread = self.network.unread, []
             for request in unread:
-                self.network.arrive(request)
+                self.network.reach(request)
             found, self.found_later = self.found_later, []
             for callback in found:
                 callback()

@@ -1,6 +1,6 @@
 """Plays a history again with what an advice asks for, and looks whether it would have helped."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import lru_cache
 from typing import Final
 
@@ -8,16 +8,20 @@ from tests.world.history import ConsumerSetup, History
 from tests.world.playing import play
 from tests.world.spans import FOREVER, overlap
 from tests.world.topics import Partition
-from tests.world.truth import Fate, Membership, ProcessTruth, Truth
+from tests.world.truth import Ended, Fate, Membership, ProcessTruth, Truth
 
 BEGUN: Final = frozenset({"PreparingRebalance", "Assigning", "Reconciling"})
 """States in which a rebalance has begun."""
+COMPARED_MS: Final = 3_000
+"""Two courses are compared in which a member joined so close to each other."""
 REPLAYS_KEPT: Final = 64
+GOES_ON_MS: Final = 10_000
+"""A replay goes on for longer: who is back just before the end may come a moment later in it."""
 
 
 @lru_cache(maxsize=REPLAYS_KEPT)
 def _truth_of(history: History) -> Truth:
-    return play(history._replace(reported_ms=())).truth
+    return play(history._replace(reported_ms=(), until_ms=history.until_ms + GOES_ON_MS)).truth
 
 
 def _with_consumers(history: History, change: Callable[[int, ConsumerSetup], ConsumerSetup]) -> History:
@@ -36,15 +40,27 @@ def longer_session_helps(history: History, member: Membership, timeout_ms: int) 
     ]
     if process is None or not theirs:
         return True  # it never was a member: longer sessions of others kept it out
+    if member.process is not None and process.ended is Ended.KILLED and process.ended_ms < member.process.ended_ms:
+        return True  # it was killed while it joined, which it does at another time here
     stayed = [their for their in theirs if their.until_ms > member.until_ms]
     back = [
         arrival for arrival in process.arrivals if arrival.at_ms >= member.until_ms and arrival.fate is Fate.HANDLED
     ]
     if any(act.what == "remove" and act.at_ms >= member.until_ms for act in truth.acts):
         return True  # an administrator removes it, perhaps before it is back
+    if not any(abs(their.from_ms - member.from_ms) <= COMPARED_MS for their in theirs):
+        return True  # it became a member at another time, so what was done to it came in another phase
+    if not stayed and not any(_was_silent(truth, their, timeout_ms) for their in theirs):
+        return True  # something else ended its membership, as the group was full when it joined again
     return bool(stayed) and any(
         each.member_id == stayed[0].member_id and each.at_ms <= stayed[0].until_ms for each in back
     )
+
+
+def _was_silent(truth: Truth, membership: Membership, timeout_ms: int) -> bool:
+    """Whether a membership may have ended as nothing was heard of it for its session timeout."""
+    heard_ms = truth.last_arrival(membership.member_id, membership.until_ms, Fate.HANDLED)
+    return heard_ms is None or membership.until_ms - heard_ms >= timeout_ms
 
 
 def _with_session(history: History, member: Membership, timeout_ms: int) -> Truth:
@@ -73,7 +89,9 @@ def longer_session_keeps_place(history: History, member: Membership, timeout_ms:
     ]
     if any(act.what == "remove" and act.at_ms >= member.until_ms for act in truth.acts):
         return True  # an administrator removes it, perhaps before it is back
-    return process is None or any(
+    if process is None or not any(membership.process is process for membership in truth.all_memberships()):
+        return True  # it never was a member: the place of the one before was kept for longer, too
+    return any(
         membership.from_ms in ends
         and membership.process is not None
         and membership.process.consumer == process.consumer
@@ -114,13 +132,13 @@ def static_membership_helps(history: History, left: Membership) -> bool:
         and membership.process.consumer != consumer
         and gone_ms in (membership.from_ms, membership.until_ms)
     ]
-    if others or _is_disturbed(truth, gone_ms):
+    if others or is_disturbed(truth, gone_ms):
         return True  # the group may rebalance for them
     began = [state.at_ms for state in truth.states if state.state in BEGUN and state.at_ms == gone_ms]
     return is_replaced and not began
 
 
-def _is_disturbed(truth: Truth, at_ms: int) -> bool:
+def is_disturbed(truth: Truth, at_ms: int) -> bool:
     """Whether the group was not stable just before a time, for whatever reason."""
     before = [state for state in truth.states if state.at_ms < at_ms]
     return bool(before) and before[-1].state != "Stable"
@@ -153,6 +171,21 @@ def processes_at(truth: Truth, at_ms: int) -> set[tuple[int, int]]:
     return {(process.consumer, process.started_ms) for process in present if process is not None}
 
 
+def was_stable_with_others(truth: Truth, from_ms: int, until_ms: int) -> bool:
+    """Whether the group was stable in a time with other members than at its end: not all came in one rebalance."""
+    stable = (state.at_ms for state in truth.states if state.state == "Stable" and from_ms <= state.at_ms < until_ms)
+    return any(processes_at(truth, at_ms) != processes_at(truth, until_ms) for at_ms in stable)
+
+
+def is_joined(truth: Truth, from_ms: int, until_ms: int) -> bool:
+    """Whether members came or went after a time, until another one: also those that come again by another id."""
+    return any(
+        from_ms < at_ms <= until_ms
+        for membership in truth.all_memberships()
+        for at_ms in (membership.from_ms, membership.until_ms)
+    )
+
+
 def moves(truth: Truth, from_ms: int, until_ms: int) -> int:
     """How often a partition got another owner than before in a time."""
     owners: dict[Partition, str] = {}
@@ -166,10 +199,10 @@ def moves(truth: Truth, from_ms: int, until_ms: int) -> int:
     return moved
 
 
-def idle_ms(truth: Truth, from_ms: int, until_ms: int) -> int:
-    """For how many ms partitions were not processed, in sum, of all that were processed at some time."""
+def idle_ms(truth: Truth, partitions: Iterable[Partition], from_ms: int, until_ms: int) -> int:
+    """For how many ms partitions were not processed, in sum."""
     found = 0
-    for partition in list(truth.by_partition):
+    for partition in partitions:
         spans = truth.perhaps_processed(partition)
         found += max(0, until_ms - from_ms - overlap(spans, from_ms, until_ms))
     return found

@@ -106,13 +106,19 @@ class Network:
             process.no_more_muted()
 
     def arrive(self, request: Request) -> None:
-        process, server = request.process, self._world.server
+        process = request.process
         if process is not None:
             if process.truth.cut.is_on:
-                process.held_back.append(lambda: self.arrive(request))
+                if process.is_alive:
+                    process.held_back.append(lambda: self.arrive(request))
                 return
             if request.is_over and process.truth.proxied.is_on:
                 return
+        self.reach(request)
+
+    def reach(self, request: Request) -> None:
+        """A request is at the coordinator's machine: what happens to the network no longer concerns it."""
+        process, server = request.process, self._world.server
         if request.sent_to != server.starts:
             return
         if not server.is_up:

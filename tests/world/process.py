@@ -179,7 +179,7 @@ class Process:
         self.no_more_muted()
         unread, self.unread = self.unread, []
         for request in unread:
-            self.world.network.arrive(request)
+            self.world.network.reach(request)
 
     # ---- connections
 

@@ -7,9 +7,11 @@ import pytest
 from coordinator.explain.claims.claim import Claim
 from coordinator.explain.claims.findings import CannotJoin
 from coordinator.explain.claims.price import Unowned
-from coordinator.explain.claims.silences import Muted, Refused
+from coordinator.explain.claims.silences import Muted, Refused, Silent
+from coordinator.explain.makers.generation import claims_of
 from tests.world.corpus import FOUND
 from tests.world.open_faults import HISTORIES
+from tests.world.playing import play
 from tests.world.shrinking import kind_of
 from tests.world.telling import Report, told_in
 
@@ -36,6 +38,12 @@ def test_what_is_known_to_be_false_is_false_still(what):
 
 def told(what: str, kind: type[Claim]) -> int:
     return told_in(FOUND[what]).told[kind]
+
+
+def claims_in(what: str) -> list[Claim]:
+    """What is claimed at the end about the generations of a history."""
+    folded = play(FOUND[what]).folded
+    return [claim for generation in folded.generations for claim in claims_of(folded, generation).all()]
 
 
 @pytest.mark.parametrize(
@@ -69,6 +77,22 @@ def test_partitions_without_an_owner_are_told_of(what):
 
 def test_a_client_that_cannot_join_is_told_of_as_long_as_it_cannot():
     assert told("a static member of the new protocol crashes and comes back", CannotJoin) == 1
+
+
+def test_a_commit_that_a_rebalance_refuses_is_told_as_a_commit():
+    claims = claims_in("a cooperative member commits while it waits for its assignment")
+    silent = {claim.member.member_id: claim for claim in claims if isinstance(claim, Silent)}
+    assert silent["consumer-0-00000004"].rejected == ""
+    assert silent["consumer-0-00000004"].committed_ms is not None
+
+
+def test_what_an_absent_static_member_is_assigned_has_no_owner():
+    *_, last = (
+        claim
+        for claim in claims_in("what an absent static member said when it joined is old")
+        if isinstance(claim, Unowned)
+    )
+    assert (last.partitions, last.of, last.is_at_least) == (6, 6, True)
 
 
 # ---- the corpus itself

@@ -357,6 +357,10 @@ class Truth:
                 self._memberships_of[membership.member_id].append((membership.from_ms, membership.until_ms))
         return self._memberships_of.get(member_id, [])
 
+    def is_member(self, member_id: str, at_ms: int) -> bool:
+        """Whether there was a member with this id at a time."""
+        return any(start <= at_ms < end for start, end in self._membership_spans(member_id))
+
     def gone_between(self, from_ms: int, until_ms: int) -> bool:
         """Whether the group itself was gone at some time."""
         return any(not state.state and from_ms <= state.at_ms <= until_ms for state in self.states)

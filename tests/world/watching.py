@@ -6,8 +6,10 @@ from _wire.batch_reader import parse_batch
 from coordinator.client.group_description import PartitionLag
 from coordinator.client.open_transactions import OpenTransaction
 from coordinator.client.standing_offsets import WINDOW_MS, CommitScan, Standing
+from coordinator.core.classic.group import ClassicGroup
 from coordinator.core.consumer.group import ConsumerGroup
 from coordinator.core.consumer.heartbeat_requests import assignment_of
+from coordinator.core.consumer_protocol import CONSUMER_PROTOCOL_TYPE, read_subscription
 from tests.simulation.server import OFFSETS
 from tests.world.assignments import partitions_of
 from tests.world.history import GROUP_ID
@@ -15,6 +17,7 @@ from tests.world.topics import Partition
 from tests.world.world import World
 
 TRANSACTION_TIMEOUT_MS = 900_000
+TOPICS_MAX = 100
 
 
 class SeenMember(NamedTuple):
@@ -42,14 +45,10 @@ def look(world: World) -> SeenGroup | None:
     if not server.listens or not server.coordinator.shards[0].is_active or server.group is None:
         return None
     group, topics = server.group, world.topics
-    subscribed = {process.truth.number: process.topics for process in world.processes()}
     members, owners = [], dict[tuple[str, int], str]()
     for member_id, member in group.membership.members.items():
-        process = world.truth.process_of(member_id)
-        names = () if process is None else subscribed.get(process.number, ())
-        members.append(
-            SeenMember(member_id, member.client_id, member.client_host, member.group_instance_id, tuple(names))
-        )
+        names = _subscribed(group.membership, member_id)
+        members.append(SeenMember(member_id, member.client_id, member.client_host, member.group_instance_id, names))
         owners.update({(name, index): member_id for name, _, index in _owned(world, group.membership, member_id)})
     offsets = {
         (tp.topic, tp.partition): committed.offset
@@ -65,6 +64,15 @@ def look(world: World) -> SeenGroup | None:
     wanted = {topic for member in members for topic in member.topics}
     missing = sorted(each for each in wanted if not topics.partition_count(each))
     return SeenGroup(str(group.membership.state), members, found, missing)
+
+
+def _subscribed(membership: object, member_id: str) -> tuple[str, ...]:
+    """The topics that the coordinator knows a member to subscribe to."""
+    if isinstance(membership, ConsumerGroup):
+        return membership.members[member_id].metadata.topics
+    assert isinstance(membership, ClassicGroup)
+    metadata = membership.members[member_id].protocols[0].metadata
+    return tuple(read_subscription(CONSUMER_PROTOCOL_TYPE, metadata, TOPICS_MAX)[0])
 
 
 def _owned(world: World, membership: object, member_id: str) -> list[Partition]:

@@ -53,7 +53,7 @@ class ConnectionAtRemoval(msgspec.Struct, frozen=True):
     muted_ms: int | None = None
     """For how long of the member's silence nothing was read from it, because a quota was exceeded."""
     rejected: str = ""
-    """The error with which its last heartbeat in its silence was answered, if one came."""
+    """The error with which its last heartbeat in its silence, or commit amid a rebalance, was answered, if one came."""
     rejected_ms: int | None = None
     """When that was, in wall-clock milliseconds."""
     denied: DeniedSince | None = None
@@ -99,6 +99,12 @@ def note_rejected(member_id: str, error: ErrorCode, context: OperationContext) -
         context.client_connection.reject(member_id, error.name, context.now_ms)
 
 
+def note_refused_commit(member_id: str, error: ErrorCode, context: OperationContext) -> None:
+    """A commit of a member that waits for its assignment is refused, and is a sign of life that renews no session."""
+    if error is ErrorCode.REBALANCE_IN_PROGRESS:
+        note_rejected(member_id, error, context)
+
+
 def _rejected_since(
     renewed_ms: int, connection: ClientConnection, member_id: str, context: OperationContext
 ) -> dict[str, Any]:
@@ -138,11 +144,12 @@ def _denied_since(
 ) -> DeniedSince | None:
     """What was refused after the last sign of the member."""
     found = connection.denials
-    times_ms = [] if found is None or found.resource_name != group_id else found.since(renewed_ms)
-    if found is None or not times_ms:
+    requests = [] if found is None or found.resource_name != group_id else found.since(renewed_ms)
+    if found is None or not requests:
         return None
-    since_ms = context.environment.wall.at(times_ms[0])
-    return DeniedSince(found.api, found.operation, found.resource_type, group_id, since_ms, len(times_ms))
+    first = requests[0]
+    since_ms = context.environment.wall.at(first.at_ms)
+    return DeniedSince(first.api, found.operation, found.resource_type, group_id, since_ms, len(requests))
 
 
 def _open_or_closed(

@@ -17,6 +17,7 @@ from _wire.messages.offset_delete import (
 from _wire.messages.offset_fetch import OffsetFetchRequest
 from _wire.messages.txn_offset_commit import TxnOffsetCommitRequest
 from coordinator.core.decision import Decision, OperationContext, Reply, replying
+from coordinator.core.groups.connection_at_removal import note_refused_commit
 from coordinator.core.groups.group import Group
 from coordinator.core.groups.rejections import rejecting, rejection
 from coordinator.core.offsets import commit as offset_commit
@@ -48,6 +49,7 @@ def check_commit(group: Group[Any] | None, request: OffsetCommitRequest, context
         too_old = context.api_version < offset_commit.GROUP_ID_NOT_FOUND_VERSION
         error = ErrorCode.ILLEGAL_GENERATION if too_old else ErrorCode.GROUP_ID_NOT_FOUND
     if error is not NONE:
+        note_refused_commit(request.member_id, error, context)
         replies = (Reply(context.request_id, offset_commit.request_error(request, error, context.api_version)),)
         events = () if group is None else (rejection(group, "OffsetCommit", request, error, context),)
         return Decision(events, replies, no_step_follows=True)

@@ -22,6 +22,7 @@ from coordinator.config.key import INT64_MAX
 from coordinator.core.decision import Decision, OperationContext, Reply
 from coordinator.core.error_responses import TOPICS_AT_ONCE, ErrorForEachPartition
 from coordinator.core.event import Event
+from coordinator.core.groups.connection_at_removal import note_refused_commit
 from coordinator.core.groups.events import GroupCreated
 from coordinator.core.groups.group import Group
 from coordinator.core.groups.rejections import rejection
@@ -115,6 +116,7 @@ def commit(group: Group[Any] | None, prepared: ExistingTopics, context: Operatio
         )
     if error is not NONE:
         rejected = (Reply(context.request_id, error_response(prepared, error, context.api_version)),)
+        note_refused_commit(request.member_id, error, context)
         # Also when a rebalance rejects it, which is part of the protocol: it is counted as what the rebalance cost.
         reported = () if group is None else (rejection(group, "OffsetCommit", request, error, context),)
         return Decision(reported, rejected, no_step_follows=True)

@@ -22,7 +22,7 @@ class Silent(Claim, frozen=True):
     since_ms: int | None = None
     timeout_ms: int | None = None
     committed_ms: int | None = None
-    """When it committed offsets meanwhile, which renews no session in a consumer group (KIP-848)."""
+    """When it sent a commit meanwhile: one renews no session in a consumer group (KIP-848), or where it is refused."""
     rejected: str = ""
     """The error with which requests of it were rejected meanwhile; empty: none was, as far as that is told."""
 

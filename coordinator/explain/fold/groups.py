@@ -13,7 +13,7 @@ from coordinator.explain.fold.members import BY_REQUEST, apply_removal
 from coordinator.explain.folded_group import PREPARING, REBALANCE_STATES, STABLE, FoldedGroup
 from coordinator.explain.generation import Outcome
 from coordinator.explain.known_member import MemberSoFar
-from coordinator.explain.owners import EAGER_ASSIGNORS, Owners
+from coordinator.explain.owners import EAGER_ASSIGNORS, Owners, without
 from coordinator.explain.protocols.table import protocol_of
 
 NO_PLACE: Final = frozenset({"GROUP_MAX_SIZE_REACHED", "INCONSISTENT_GROUP_PROTOCOL", "UNRELEASED_INSTANCE_ID"})
@@ -100,8 +100,10 @@ def _retract_replacements(history: FoldedGroup, event: schema.GroupLoaded, void_
     for generation in history.generations:
         replaced += [*generation.changes.replaced, *generation.replaced_while_stable]
     for replacement in sorted(replaced, key=lambda replacement: replacement.seq, reverse=True):
-        old = loaded.get(replacement.old_member_id)
-        if replacement.seq >= void_from_seq and old is not None:
+        if replacement.seq >= void_from_seq:
+            # Of several that replaced each other the one before all of them is there again.
+            before = msgspec.structs.replace(replacement.member, member_id=replacement.old_member_id)
+            old = loaded.get(replacement.old_member_id, before)
             history.owners.replaced(replacement.member.member_id, old)
 
 
@@ -143,8 +145,21 @@ def _apply_members(history: FoldedGroup, event: WholeGroup, members: list[Member
         event.generation_id,
     )
     is_converted = isinstance(event, schema.GroupConverted)  # the generation before, or a rebalance follows
+    if is_converted:
+        _note_lost(history, event, members, tracked)
     if event.state == STABLE and not are_complete and not is_converted:
         _inherit(history, event, members)
+
+
+def _note_lost(
+    history: FoldedGroup, event: WholeGroup, members: list[MemberSnapshot], tracked: Mapping[str, MemberSoFar]
+) -> None:
+    """A group that changes its type gives its members what the other type had assigned last, which may be less."""
+    for each in members:
+        before = tracked.get(each.member.member_id)
+        if before is not None and not each.unnamed_partitions:
+            lost = without(before.partitions, each.partitions)
+            history.owners.revoked(each.member.member_id, lost, event.time_ms, is_unsure=True)
 
 
 def _inherit(history: FoldedGroup, event: WholeGroup, members: list[MemberSnapshot]) -> None:
@@ -193,14 +208,23 @@ def _share_records(history: FoldedGroup, event: schema.ShareRecords) -> None:
 
 def _rejected(history: FoldedGroup, event: schema.RequestRejected) -> None:
     history.rejected.append(event)
-    if event.error == "ILLEGAL_GENERATION" and not event.injected and not _has_joined(history, event.member.member_id):
+    if event.error == "ILLEGAL_GENERATION" and not event.injected and not _has_joined(history, event):
         history.owners.gave_up(event.member.member_id, event.time_ms)
 
 
-def _has_joined(history: FoldedGroup, member_id: str) -> bool:
-    """Whether it waits in the join phase in progress: what it had sent before that is answered with an error, too."""
+def _has_joined(history: FoldedGroup, event: schema.RequestRejected) -> bool:
+    """Whether it has joined since it sent a request: what it had sent before that is answered with an error, too.
+
+    It waits in the join phase in progress, or was a member of the last generation, which its request does not name.
+    """
+    member_id, named_id = event.member.member_id, event.request_generation_id
     part = None if history.joining is None else history.joining.members.get(member_id)
-    return part is not None and part.join_ms is not None
+    if part is not None and part.join_ms is not None:
+        return True
+    stable = history.latest_stable
+    part = None if stable is None or stable.is_epoch else stable.members.get(member_id)
+    is_older = stable is not None and named_id is not None and named_id < stable.generation_id
+    return is_older and part is not None and part.join_ms is not None
 
 
 HANDLERS: Final[Mapping[type[AuditEvent], Callable[[FoldedGroup, Any], None]]] = {

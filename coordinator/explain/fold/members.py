@@ -12,7 +12,7 @@ from coordinator.explain.generation import OF_EPOCHS, MemberPart, Outcome
 from coordinator.explain.identities import identity
 from coordinator.explain.known_member import MemberSoFar
 from coordinator.explain.leaving import SYNC_FAILED
-from coordinator.explain.owners import is_cooperative
+from coordinator.explain.owners import EAGER_ASSIGNORS, is_cooperative
 from coordinator.explain.replaced_clients import remember_client
 
 LATE: Final = 2.9
@@ -26,6 +26,9 @@ BY_REQUEST: Final = frozenset({Cause.GROUP_MAX_SIZE_REACHED, Cause.MEMBER_LEFT})
 
 GIVES_UP: Final = frozenset({"ILLEGAL_GENERATION", "FENCED_MEMBER_EPOCH"})
 """Answers by which a client learns that it has no place any more, while its member is there still."""
+
+REFUSED_COMMIT: Final = "REBALANCE_IN_PROGRESS"
+"""How a commit is answered of a member that waits for its assignment. Heartbeats with this answer renew its session."""
 
 ROUND_TRIP_MS: Final = 2
 """So long it takes, at least, until a member that got the answer to its JoinGroup sends SyncGroup."""
@@ -65,17 +68,37 @@ def _rejoined(history: FoldedGroup, event: schema.MemberRejoined) -> None:
         is_next = stable is not None and (joined_ms or 0) <= (stable.ended_ms or 0)
         part = stable.members.get(event.member.member_id) if stable is not None and is_next else None
         if part is not None and event.reason.startswith(SYNC_FAILED):
-            history.owners.never_had(event.member.member_id, part.gained, part.lost)
+            topics = event.subscribed_topics
+            lost = {topic: indexes for topic, indexes in part.lost.items() if topic in topics or not topics}
+            history.owners.never_had(event.member.member_id, part.gained, lost)
         elif part is not None and _is_unreported(history, event, part):
             history.owners.never_had(event.member.member_id, part.gained, {})
     elif history.group_type not in OF_EPOCHS:
         history.owners.gave_up(
             event.member.member_id,
             event.time_ms,
-            is_unsure=_came_late(history, event, was_loaded=was_loaded),
-            consumed_ms=event.last_heard_ms,
+            is_unsure=_came_late(history, event, was_loaded=was_loaded) or _is_unheard_since_replaced(tracked, event),
+            consumed_ms=_had_until(event),
         )
     _note_join(history, event.member, event.join_ms, event.time_ms)
+
+
+def _is_unheard_since_replaced(member: MemberSoFar, event: schema.MemberRejoined) -> bool:
+    """Whether a process that took the place of a static member said nothing since: it may not know what that had."""
+    replaced_ms = member.replaced_ms
+    return replaced_ms is not None and event.last_heard_ms is not None and event.last_heard_ms <= replaced_ms
+
+
+def _had_until(event: schema.MemberRejoined) -> int | None:
+    """Until when a member that rejoins surely had what it was assigned before; None: not known.
+
+    One that joins a stable group again and does not say why may not have got the answer to its last request.
+    """
+    heard_ms = event.last_heard_ms
+    is_surprising = event.state == STABLE and not event.reason
+    if heard_ms is None or not is_surprising or event.time_ms - heard_ms <= ROUND_TRIP_MS:
+        return heard_ms
+    return heard_ms - 1
 
 
 def _is_unreported(history: FoldedGroup, event: schema.MemberRejoined, part: MemberPart) -> bool:
@@ -86,6 +109,9 @@ def _is_unreported(history: FoldedGroup, event: schema.MemberRejoined, part: Mem
     latest, stable = history.latest, history.latest_stable
     if latest is None or stable is None or latest.rebalance_started_ms is None or part.sync_ms is not None:
         return False
+    started_ms = stable.generation_started_ms
+    if event.last_heard_ms is not None and started_ms is not None and event.last_heard_ms < started_ms:
+        return True  # nor had it sent anything else that was answered
     if event.reason or (latest.member is not None and latest.member.member_id == event.member.member_id):
         return False
     return latest is not stable and latest.rebalance_started_ms - (stable.ended_ms or 0) <= ROUND_TRIP_MS
@@ -117,6 +143,16 @@ def _keeps_what_it_owns(history: FoldedGroup, member: MemberSoFar) -> bool:
     return bool(names) and all(is_cooperative(name) or name in claiming for name in names)
 
 
+def may_keep_what_it_owns(history: FoldedGroup, member: MemberSoFar) -> bool:
+    """Whether a member rejoined with assignors of which nobody knows yet whether members give up what they own.
+
+    Its assignment would tell; one that is gone before it gets one may have consumed until then.
+    """
+    if history.group_type in OF_EPOCHS or _keeps_what_it_owns(history, member):
+        return False
+    return bool(member.protocols) and not EAGER_ASSIGNORS.intersection(member.protocols)
+
+
 def _note_join(history: FoldedGroup, member: MemberRef, join_ms: int | None, at_ms: int) -> None:
     joining = history.joining
     if joining is not None and len(joining.members) < CHANGES_KEPT_MAX:
@@ -138,7 +174,11 @@ def apply_removal(
 ) -> None:
     """A member is gone, by an event of its own or by that which changed the type of its group."""
     existing = history.members.pop(event.member.member_id, None)
-    rejected, rejected_ms = _rejected(history, event)
+    rejected, rejected_ms = _rejected(history, event, at_ms)
+    committed_ms = event.last_committed_ms
+    if rejected == REFUSED_COMMIT:
+        # It had said no more than a commit that is accepted: it lived, and sent no heartbeat.
+        committed_ms, rejected, rejected_ms = max(committed_ms or 0, rejected_ms or 0) or None, "", None
     answered_ms = _answered_ms(history, event.member.member_id)
     removal = Removal(
         event.member,
@@ -150,7 +190,7 @@ def apply_removal(
         event.last_heard_ms,
         # Of a group of another Kafka only the first join of a member is seen.
         event.last_joined_ms or (existing.joined_ms if existing and not history.is_observed else None),
-        event.last_committed_ms,
+        committed_ms,
         event.requested_by,
         event.connection_open,
         event.connection_closed_ms,
@@ -170,10 +210,13 @@ def apply_removal(
         answered_ms,
         rejected_ms,
     )
+    may_keep = existing is not None and may_keep_what_it_owns(history, existing)
+    if may_keep:
+        history.owners.went_on(event.member.member_id)
     history.owners.gave_up(
         event.member.member_id,
         removal.stopped_ms,
-        is_unsure=removal.may_have_stopped_earlier,
+        is_unsure=removal.may_have_stopped_earlier or may_keep,
         consumed_ms=_consumed_ms(history, removal),
     )
     latest = history.latest
@@ -199,10 +242,15 @@ def _paused_ms(
     return sum(max(0, min(pause.until_ms, at_ms) - max(pause.from_ms, answered_ms)) for pause in pauses)
 
 
-def _rejected(history: FoldedGroup, event: schema.MemberRemoved | schema.DepartedMember) -> tuple[str, int | None]:
+def _rejected(
+    history: FoldedGroup, event: schema.MemberRemoved | schema.DepartedMember, at_ms: int
+) -> tuple[str, int | None]:
     """With which error, and when, a request of a removed member was answered in its silence: the last that is told."""
+    heard_ms = event.last_heard_ms
+    if heard_ms is None:  # its session began again with a load
+        heard_ms = at_ms - (event.session_timeout_ms or at_ms)
     for rejected in reversed(history.rejected):
-        if rejected.time_ms <= max(event.last_heard_ms or 0, event.rejected_ms or 0):
+        if rejected.time_ms <= max(heard_ms, event.rejected_ms or 0):
             break
         if rejected.member.member_id == event.member.member_id and rejected.error in GIVES_UP and not rejected.injected:
             return rejected.error, rejected.time_ms
@@ -272,11 +320,13 @@ def _replaced(history: FoldedGroup, event: schema.StaticMemberReplaced) -> None:
     old = history.members.pop(event.old_member_id, None)
     tracked = history.members[event.member.member_id] = old or MemberSoFar(event.member)
     old_member = tracked.member
-    tracked.member, tracked.joined_ms = event.member, event.time_ms
+    tracked.member, tracked.joined_ms, tracked.replaced_ms = event.member, event.time_ms, event.time_ms
     # In a consumer group an event about its subscription follows, if that is another one.
     topics = event.old_subscribed_topics if history.group_type in OF_EPOCHS else event.subscribed_topics
     tracked.subscribed_topics = tuple(topics) or tracked.subscribed_topics
     history.owners.replaced(event.old_member_id, event.member)
+    if may_keep_what_it_owns(history, tracked) and event.state != STABLE:
+        history.owners.went_on(event.member.member_id)
     _note_absence(history, event, tracked.left_ms)
     if event.state != STABLE and history.group_type not in OF_EPOCHS:
         # The new process has nothing yet, and that the old one had stopped is noticed by its replacement.

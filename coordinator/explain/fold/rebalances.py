@@ -7,6 +7,7 @@ from coordinator.audit import schema
 from coordinator.audit.schema import AuditEvent
 from coordinator.core.causes import Cause
 from coordinator.explain.changes import Changes
+from coordinator.explain.fold.members import may_keep_what_it_owns
 from coordinator.explain.folded_group import EMPTY, RECONCILED, STABLE, FoldedGroup
 from coordinator.explain.generation import OF_EPOCHS, Generation, LateTarget, Outcome
 from coordinator.explain.known_member import MemberSoFar
@@ -115,16 +116,18 @@ def _note_absent(history: FoldedGroup, generation: Generation) -> None:
     began_ms, until_ms = generation.rebalance_started_ms, generation.generation_started_ms
     if began_ms is None or until_ms is None:
         return
-    paused_ms = sum(
-        max(0, min(coordinator_event.until_ms, until_ms) - max(coordinator_event.from_ms, began_ms))
+    pauses = [
+        coordinator_event
         for coordinator_event in history.coordinator_events
-        if isinstance(coordinator_event, schema.CoordinatorPaused)
-    )
+        if isinstance(coordinator_event, schema.CoordinatorPaused) and coordinator_event.from_ms < until_ms
+    ]
+    # What was sent in a pause, such as a last heartbeat, is heard after it.
+    began_ms = max([began_ms, *(min(pause.until_ms, until_ms) for pause in pauses)])
     for member_id, part in generation.members.items():
         existing = history.members.get(member_id)
         is_absent = part.join_ms is None and part.member.group_instance_id is not None
         session_ms = None if existing is None else existing.session_timeout_ms
-        if is_absent and session_ms and 2 * (until_ms - began_ms - paused_ms) >= session_ms:
+        if is_absent and session_ms and 2 * (until_ms - began_ms) >= session_ms:
             history.owners.gave_up(member_id, began_ms, is_unsure=True)
 
 
@@ -157,8 +160,9 @@ def _assigned(history: FoldedGroup, event: schema.MemberAssigned) -> None:
     tracked = history.members.get(member.member_id)
     if tracked is None:
         tracked = history.members[member.member_id] = MemberSoFar(member)
+    had = tracked.partitions
     tracked.partitions, tracked.unnamed_partitions, tracked.worker = partitions, event.unnamed_partitions, event.worker
-    _apply_claims(history, event, tracked)
+    _apply_claims(history, event, tracked, had)
     owners = history.owners
     if any(topic in owners.gone and topic not in owners.gone_before for topic in partitions):
         owners.stale = STALE_GENERATIONS
@@ -167,21 +171,40 @@ def _assigned(history: FoldedGroup, event: schema.MemberAssigned) -> None:
         history.owners.revoked(member.member_id, event.lost, event.time_ms)
 
 
-def _apply_claims(history: FoldedGroup, event: schema.MemberAssigned, tracked: MemberSoFar) -> None:
+def _apply_claims(
+    history: FoldedGroup, event: schema.MemberAssigned, tracked: MemberSoFar, had: schema.TopicPartitions
+) -> None:
     """What a member said that it still owns when it rejoined tells what it had given up, whatever its assignor."""
     owners = history.owners
     protocol_name = "" if history.latest is None else history.latest.protocol_name
     kept = sum(len(indexes) for topic, indexes in event.kept.items() if topic not in owners.gone_before)
-    if event.claimed and event.claimed >= kept:
+    if event.claimed and event.claimed >= kept and _has_rejoined(history, tracked):
         # Its assignor is cooperative, whatever its name: it had given up nothing before it got its assignment.
-        owners.went_on(event.member.member_id)
+        owners.went_on(event.member.member_id, had)
         owners.claiming.update(filter(None, [protocol_name]))
     elif event.claimed == 0 and (protocol_name in owners.claiming or "cooperative" in protocol_name):
         if event.kept and _has_rejoined(history, tracked):
             # It had lost all that before it rejoined, as clients do that find no coordinator for some time.
             owners.gave_up(event.member.member_id, tracked.joined_ms or 0, is_unsure=True)
-        elif event.lost and not event.kept and "cooperative" not in protocol_name:
-            owners.went_on(event.member.member_id)  # until now, as its protocol is cooperative
+        elif event.lost and not event.kept and "cooperative" not in protocol_name and not _is_new(history, tracked):
+            owners.went_on(event.member.member_id, had)  # until now, as its protocol is cooperative
+    elif _may_have_kept(history, event, tracked):
+        owners.went_on(event.member.member_id, had)  # until now, perhaps
+        owners.gave_up(event.member.member_id, event.time_ms, is_unsure=True)
+
+
+def _may_have_kept(history: FoldedGroup, event: schema.MemberAssigned, tracked: MemberSoFar) -> bool:
+    """Whether a member loses all that it had, and nobody knows yet whether it gave that up when it rejoined."""
+    loses_all = event.claimed == 0 and bool(event.lost) and not event.kept
+    if not loses_all or _is_new(history, tracked) or history.owners.never_began(event.member.member_id, event.lost):
+        return False
+    return may_keep_what_it_owns(history, tracked)
+
+
+def _is_new(history: FoldedGroup, tracked: MemberSoFar) -> bool:
+    """Whether a member is a process that took the place of another one in the rebalance in progress."""
+    began_ms = None if history.latest is None else history.latest.began_ms
+    return began_ms is not None and tracked.replaced_ms is not None and tracked.replaced_ms >= began_ms
 
 
 def _has_rejoined(history: FoldedGroup, tracked: MemberSoFar) -> bool:
@@ -207,10 +230,11 @@ def _reconciled(history: FoldedGroup, event: schema.MemberReconciled) -> None:
     if tracked is None:
         tracked = history.members[member.member_id] = MemberSoFar(member)
     history.owners.assigned(member, partitions, event.time_ms)
-    # Partitions that it was asked to give up are its own until it has done so.
-    for given_up in (tracked.revoking, event.lost):
+    # Partitions that it was asked to give up are its own until it has done so. A member of the classic protocol is not
+    # asked: it gives them up before its JoinGroup, and may have to send that several times.
+    for given_up, is_unsure in ((event.lost, True), (tracked.revoking, False)):
         released = without(without(given_up, event.revoking), partitions)
-        history.owners.revoked(member.member_id, released, event.time_ms)
+        history.owners.revoked(member.member_id, released, event.time_ms, is_unsure=is_unsure)
     tracked.partitions, tracked.unnamed_partitions = partitions, event.unnamed_partitions
     tracked.left_ms = event.time_ms if event.member_epoch == schema.LEFT_FOR_A_MOMENT else None
     tracked.revoking = event.revoking

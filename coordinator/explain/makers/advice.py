@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from itertools import chain
 from typing import Final
 
 import msgspec
@@ -29,6 +30,9 @@ SLOW_REJOIN_MS: Final = 1_000
 
 STOPPED_MS: Final = 500
 """How long partitions have no owner in a rebalance that moves nothing, until that is worth an advice."""
+
+IN_TIME: Final = 2 / 3
+"""Within which part of the session timeout a client has to be back: its last heartbeat was up to a third before."""
 
 ADVICE_MAX: Final = 3
 
@@ -96,7 +100,8 @@ def _for_removal(removal: Removal, context: Context, because: list[Claim]) -> Ad
         return _advice(Try.RIGHT_IS_MISSING, because, member=member)
     if removal.is_muted:
         return _advice(Try.QUOTA_IS_TOO_SMALL, because, member=member)
-    if removal.rejected and removal.cause is Cause.SESSION_EXPIRED:
+    is_expired = removal.cause is Cause.SESSION_EXPIRED
+    if is_expired and (removal.rejected or context.rejected_in_silence(removal) is not None):
         return None  # its client was told that it has no place, and has come by another member id, or gone
     again = context.again(removal)
     if again is not None and removal.cause is Cause.SESSION_EXPIRED:
@@ -156,9 +161,13 @@ def _stood_still(removal: Removal, context: Context) -> bool:
 
 
 def _has_room(back: Back, context: Context) -> bool:
-    """Whether the new process of a static member would have been let in while it had its place."""
-    joined = (joining for joining in joined_from(context.history, context.generation) if joining.at_ms == back.back_ms)
-    return not any(joining.fills_group for joining in joined if joining.member.member_id == back.new_member.member_id)
+    """Whether the new process of a static member would have been let in while it had its place.
+
+    Nor is it in a group that was full before: those that have gone would have kept their places for longer, too.
+    """
+    joins = (joining for generation in context.history.generations for joining in generation.changes.joined)
+    later = joined_from(context.history, context.generation)
+    return not any(joining.fills_group and joining.at_ms <= back.back_ms for joining in chain(joins, later))
 
 
 def _kept_place_ms(removal: Removal, back: Back, context: Context) -> int | None:
@@ -171,7 +180,7 @@ def _kept_place_ms(removal: Removal, back: Back, context: Context) -> int | None
         return None
     limit_ms = removal.rebalance_timeout_ms if context.generation.protocol.joins_again else None
     since_ms = min(removal.last_heard_ms, context.generation.disturbed_ms)
-    above_ms = back.back_ms - removal.last_heard_ms
+    above_ms = back.back_ms - _session_ms(removal, removal.last_heard_ms)
     is_sure = above_ms > (removal.session_timeout_ms or 0) and (limit_ms is None or back.back_ms - since_ms < limit_ms)
     return above_ms if is_sure else None
 
@@ -193,8 +202,13 @@ def _outlasting_ms(removal: Removal, again_ms: int) -> int | None:
     """
     if removal.last_heard_ms is None or again_ms - removal.last_heard_ms <= (removal.session_timeout_ms or 0):
         return None
-    silent_ms, limit_ms = again_ms - removal.last_heard_ms, removal.rebalance_timeout_ms
+    silent_ms, limit_ms = again_ms - _session_ms(removal, removal.last_heard_ms), removal.rebalance_timeout_ms
     return silent_ms if limit_ms is None or silent_ms < limit_ms else None
+
+
+def _session_ms(removal: Removal, heard_ms: int) -> int:
+    """When the session that ended had last been renewed: not by all that was heard of it."""
+    return min(heard_ms, removal.at_ms - (removal.session_timeout_ms or 0))
 
 
 def _for_silence(removal: Removal, context: Context, because: list[Claim]) -> Advice:
@@ -251,6 +265,7 @@ def _is_about_restarts(context: Context) -> bool:
     others = {trigger.cause for trigger in generation.triggers} - {Cause.MEMBER_LEFT, Cause.NEW_MEMBER}
     if (
         not left
+        or generation.tries > 1  # others had come or gone before
         or left != came
         or len(removed) != left.total()
         or others
@@ -258,7 +273,10 @@ def _is_about_restarts(context: Context) -> bool:
     ):
         return False
     last_ms = {identity(joining.member): joining.at_ms for joining in joined}
-    return all(last_ms[identity(removal.member)] >= removal.at_ms for removal in removed)
+    return all(
+        0 <= last_ms[identity(removal.member)] - removal.at_ms <= (removal.session_timeout_ms or 0) * IN_TIME
+        for removal in removed
+    )
 
 
 _BY_CAUSE: Final = {
@@ -309,7 +327,7 @@ def _for_moves(context: Context, claims: Sequence[Claim]) -> Iterator[Advice]:
     members = [part.member for part in generation.members.values()]
     name = generation.protocol_name
     found = [claim for claim in claims if isinstance(claim, Moved)]
-    if generation.moved_needlessly and generation.moved_needlessly <= _lost_by_new_processes(generation):
+    if generation.moved_needlessly and _has_new_processes(generation):
         return  # no assignor knows what a process had before it was restarted
     if generation.moved_needlessly:
         other = sticky(members, name) if name in EAGER_ASSIGNORS - {"sticky"} else None
@@ -324,11 +342,11 @@ def _for_moves(context: Context, claims: Sequence[Claim]) -> Iterator[Advice]:
             yield _advice(Try.COOPERATIVE_ASSIGNOR, [*found, *stopped], change=other)
 
 
-def _lost_by_new_processes(generation: Generation) -> int:
-    """Partitions that static members had, which were restarted in the rebalance and so joined it with nothing."""
-    replaced = {replacement.member.member_id for replacement in generation.changes.replaced}
-    lost = (part.lost for member_id, part in generation.members.items() if member_id in replaced)
-    return sum(sum(map(len, each.values())) for each in lost)
+def _has_new_processes(generation: Generation) -> bool:
+    """Whether clients were restarted in the rebalance, and so joined it with nothing."""
+    changes = generation.changes
+    removed = {identity(removal.member) for removal in changes.removed}
+    return bool(changes.replaced) or any(identity(joining.member) in removed for joining in changes.joined)
 
 
 def _stopped_for_nothing(context: Context) -> bool:

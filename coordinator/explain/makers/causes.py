@@ -40,6 +40,8 @@ from coordinator.explain.leaving import MEMBER_ID_REQUIRED, OTHER_REJOINS, Leavi
 from coordinator.explain.makers.context import Context
 from coordinator.explain.makers.unsaid import left_unsaid
 
+GIVES_UP_MS: Final = 10_000
+"""So soon a member of a cooperative assignor has given up what it lost, and joins again: in its next poll()."""
 CONSUMERS: Final = "consumer"
 """The protocol type of consumers, whose protocols are assignors."""
 
@@ -182,6 +184,9 @@ def _rejoined(trigger: Trigger, context: Context) -> Claim:
         # After a rebalance that was lost with its coordinator members rejoin for that one.
         assigns_revoked=part is not None
         and part.has_lost
+        and part.join_ms is not None  # one that was absent then does not know what it lost
+        and previous is not None
+        and trigger.at_ms - (previous.ended_ms or 0) <= GIVES_UP_MS
         and context.generation.tries == 1
         and _may_assign_revoked(trigger, previous),
         evidence=seen(context.generation.first_seq),

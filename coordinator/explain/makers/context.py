@@ -84,9 +84,14 @@ class Context:
         return self.rejected_since(removal, since_ms)
 
     def rejected_since(self, removal: Removal, since_ms: int) -> RequestRejected | None:
-        """The first request under the id of a removed member that was rejected in this time before its removal."""
+        """The last request under the id of a removed member that was rejected in this time before its removal.
+
+        Of those that are rejected alike, again and again, the first and some others are told.
+        """
         theirs = (
-            rejected for rejected in self.history.rejected if rejected.member.member_id == removal.member.member_id
+            rejected
+            for rejected in reversed(self.history.rejected)
+            if rejected.member.member_id == removal.member.member_id
         )
         return next(
             (their for their in theirs if since_ms <= their.time_ms <= removal.at_ms and not their.injected), None

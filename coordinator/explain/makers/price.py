@@ -93,9 +93,8 @@ def _is_at_least(history: GroupHistory, absences: list[Absence]) -> bool:
         if isinstance(coordinator_event, (CoordinatorPaused, *STARTS))
     ]
     away += [(load.time_ms, load.time_ms) for load in history.loads]
-    return any(
-        from_ms <= absence.stopped_ms <= until_ms + COMES_BACK_MS for absence in absences for from_ms, until_ms in away
-    )
+    stops = {stopped_ms for absence in absences for stopped_ms in (absence.stopped_ms, *absence.shorter)}
+    return any(from_ms <= stopped_ms <= until_ms + COMES_BACK_MS for stopped_ms in stops for from_ms, until_ms in away)
 
 
 def _back_ms(event: CoordinatorEvent) -> int:

@@ -38,7 +38,7 @@ def silent(claim: Silent, wording: Wording) -> str:
     if claim.rejected:
         return f"the requests of {who} were rejected for {duration(silent_ms)} ({claim.rejected}), so its session ended"
     if claim.committed_ms is not None:
-        return f"{who} sent no heartbeat for {duration(silent_ms)}, though it committed offsets meanwhile"
+        return f"{who} sent no heartbeat for {duration(silent_ms)}, though it sent commits meanwhile"
     if not timeout:
         return f"{who} was silent for {duration(silent_ms)}, longer than its session timeout"
     if duration(silent_ms) == timeout:

@@ -12,12 +12,15 @@ from tests.world.checkers.silences import done_to, own_fault
 from tests.world.checkers.tolerances import BEAT_MS, EXPIRY_MS, NETWORK_MS
 from tests.world.effects import (
     idle_ms,
+    is_disturbed,
+    is_joined,
     longer_session_helps,
     longer_session_keeps_place,
     moves,
     owners_at,
     processes_at,
     static_membership_helps,
+    was_stable_with_others,
     with_assignor,
 )
 from tests.world.spans import overlap, without
@@ -208,8 +211,12 @@ def stickier_assignor(claim: Given, truth: Truth, context: Context) -> str | Non
         return None  # the other assignor had assigned otherwise before: both cannot be compared
     if processes_at(other, context.known_ms) != processes_at(truth, context.known_ms):
         return None  # another assignor takes more or fewer rebalances, and meanwhile others came or went
-    if any(processes_at(each, context.known_ms) != processes_at(each, window[1]) for each in (truth, other)):
+    if any(is_joined(each, context.known_ms, window[1]) for each in (truth, other)):
         return None  # what moves after that is due to those that came or went
+    if is_disturbed(other, context.disturbed_ms):
+        return None  # the rebalance before was not over then
+    if was_stable_with_others(other, context.disturbed_ms, window[1]):
+        return None  # what was one rebalance is several
     others, now = moves(other, *window), moves(truth, *window)
     return f"{others} partitions would have moved, and {now} did" if others >= now else None
 
@@ -220,11 +227,16 @@ def cooperative_assignor(claim: Given, truth: Truth, context: Context) -> str | 
         return None
     window = context.disturbed_ms, context.known_ms
     other = with_assignor(context.history, claim.change.assignor)
-    if owners_at(other, context.disturbed_ms) != owners_at(truth, context.disturbed_ms):
+    owners = owners_at(truth, context.disturbed_ms)
+    if owners_at(other, context.disturbed_ms) != owners:
         return None
     if processes_at(other, context.known_ms) != processes_at(truth, context.known_ms):
         return None
-    other_ms, now_ms = idle_ms(other, *window), idle_ms(truth, *window)
+    if is_disturbed(other, context.disturbed_ms):
+        return None  # it was amid another rebalance then
+    if processes_at(other, context.disturbed_ms) != processes_at(truth, context.disturbed_ms):
+        return None
+    other_ms, now_ms = idle_ms(other, owners, *window), idle_ms(truth, owners, *window)
     return f"partitions would have been idle for {other_ms} ms, and were for {now_ms}" if other_ms >= now_ms else None
 
 

@@ -70,7 +70,10 @@ def _gone_at(truth: Truth, at_ms: int) -> list[Away]:
 
 
 def _fails(truth: Truth, from_ms: int, reported_ms: int) -> bool:
-    """Whether a coordinator that could not write has not loaded its groups again since there is room."""
+    """Whether a coordinator that could not write has not loaded its groups again since there is room.
+
+    One that has answered nobody since then may stand still.
+    """
     answers = [
         answer
         for process in truth.processes
@@ -78,7 +81,7 @@ def _fails(truth: Truth, from_ms: int, reported_ms: int) -> bool:
         if max(from_ms, 0) <= answer.at_ms <= reported_ms
     ]
     last = max(answers, key=lambda said: said.at_ms, default=None)
-    return last is not None and last.error == "COORDINATOR_NOT_AVAILABLE"
+    return last is None or last.error == "COORDINATOR_NOT_AVAILABLE"
 
 
 def context_of_group(history: History, begin_ms: int, reported_ms: int) -> Context:

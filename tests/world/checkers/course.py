@@ -57,8 +57,15 @@ def held_up(claim: claims.HeldUp, truth: Truth, context: Context) -> str | None:
         return None
     last: dict[str, int] = {}
     after: dict[str, int] = {}
+    before: set[str] = set()
+    now: set[str] = set()
     for membership in truth.all_memberships():
-        if membership.process is not None and membership.from_ms <= until_ms < membership.until_ms:
+        if membership.process is not None and membership.from_ms <= until_ms <= membership.until_ms:
+            # Another one may have taken its place in that ms.
+            if membership.from_ms < until_ms:
+                before.add(membership.member_id)
+            if membership.until_ms > until_ms:
+                now.add(membership.member_id)
             ref = MemberRef(membership.member_id)
             joins = arrived(truth, ref, "JoinGroup", context.began_ms - INSTANT_MS, until_ms)
             if joins:
@@ -70,7 +77,11 @@ def held_up(claim: claims.HeldUp, truth: Truth, context: Context) -> str | None:
                 )
     if claim.member.member_id not in last:
         return "no JoinGroup of it arrived"
-    found = [_held_up(claim.member.member_id, joined, context) for joined in (last, after)]
+    found = [
+        _held_up(claim.member.member_id, {each: joins[each] for each in joins if each in ids}, context)
+        for joins in (last, after)
+        for ids in (now | {claim.member.member_id}, before | {claim.member.member_id})
+    ]
     if all(abs(each - claim.held_up_ms) > NETWORK_MS for each in found):
         return f"it came {found[0]} ms after all others"
     return None

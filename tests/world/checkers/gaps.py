@@ -105,8 +105,10 @@ class Gap(NamedTuple):
     """For how much of the least nobody coordinated, who could have noticed it."""
     was_released: bool = False
     """An assignment had taken it from its owner."""
+    is_of_pause: bool = False
+    """It ended in the ms in which a pause of the coordinator did: perhaps before the rebalance that began then."""
     was_kept: bool = False
-    """Its owner has it again without having given it up: it was its owner all the time, be it suspended or busy."""
+    """Its owner has it again without having given it up, or without a word of that: it was suspended, busy, or gone."""
 
 
 def gaps(truth: Truth, context: Context) -> dict[Partition, Gap]:
@@ -124,13 +126,21 @@ def longest(known: Iterable[tuple[Partition, Gap]]) -> dict[Partition, Gap]:
 
 def all_gaps(truth: Truth, context: Context) -> Iterator[tuple[Partition, Gap]]:
     """Each partition that had an owner before, and how long nobody processed it, for each owner that it got."""
-    for partition, at_ms, before, now, was_released in _steps(truth, context):
+    for partition, at_ms, before, now, was_taken in _steps(truth, context):
         process = truth.process_of(now)
         gap = _gap(truth, partition, at_ms, before)
         is_over = process is None or process.lived_at(at_ms)
         spans = [each.span for each in truth.by_partition.get(partition, ()) if each.member_id == now]
         was_kept = now == before and any(start < at_ms < end for start, end in spans)
-        yield partition, gap._replace(is_over=is_over, was_released=was_released, was_kept=was_kept)
+        # Nothing tells of a static member that is gone while it is waited for: it has joined, and sends no LeaveGroup.
+        was_kept |= now == before and process is not None and process.out.at(at_ms) and process.lived_at(at_ms)
+        # A group that changes its type gives away what a member had that is silent, and not removed yet.
+        was_released = was_taken or (before != now and truth.is_member(before, at_ms))
+        is_of_pause = at_ms == context.disturbed_ms and truth.went_on_at(at_ms)
+        yield (
+            partition,
+            gap._replace(is_over=is_over, was_released=was_released, was_kept=was_kept, is_of_pause=is_of_pause),
+        )
 
 
 def _steps(truth: Truth, context: Context) -> Iterator[tuple[Partition, int, str, str, bool]]:

@@ -37,10 +37,15 @@ def unowned(claim: claims.Unowned, truth: Truth, context: Context) -> str | None
         return f"of {claim.partitions} partitions one had no owner for {shortest} ms at most"
     told = sum(each.partitions for each in context.told if isinstance(each, claims.Unowned))
     missing = sum(
-        each.least - each.hidden > BEAT_MS and each.is_over and not each.was_kept and _is_there(which, truth, context)
+        each.least - each.hidden > BEAT_MS and _counts(each) and _is_there(which, truth, context)
         for which, each in found.items()
     )
     return f"{missing} partitions had no owner, and {told} are told of" if told < missing else None
+
+
+def _counts(gap: Gap) -> bool:
+    """Whether it is surely one of the rebalance, and over."""
+    return gap.is_over and not gap.was_kept and not gap.is_of_pause
 
 
 def _is_there(partition: Partition, truth: Truth, context: Context) -> bool:
@@ -86,7 +91,7 @@ def _meant(
             others = [each.most for place, each in every if place == which and each is not gap]
             is_longest = gap == found[which] and gap.least >= max(others, default=0)
             is_longest &= _is_there(which, truth, context)
-            if not is_either and gap.is_over and is_longest and not gap.was_kept:
+            if not is_either and is_longest and _counts(gap):
                 surely.append((which, gap))
     return Meant(list(longest(surely).values()), list(longest(perhaps).values()))
 

@@ -86,10 +86,31 @@ def _stands(standing: StandingPartition, truth: Truth, context: Context) -> str 
     if begun is not None and committed >= begun.first_offset:
         return f"it waits for the transaction of {begun.name}"
     owner = standing.owner.member_id
-    held = [each.span for each in truth.by_partition.get(place, ()) if each.member_id == owner]
-    if not any(start - NETWORK_MS <= since_ms and reported_ms <= end + NETWORK_MS for start, end in held):
+    held = [
+        (_assigned_ms(place, owner, each.span[0], truth), each.span[1])
+        for each in truth.by_partition.get(place, ())
+        if each.member_id == owner
+    ]
+    has_it = any(start - NETWORK_MS <= since_ms and reported_ms <= end + NETWORK_MS for start, end in held)
+    if not has_it and not _is_assigned_by_name(place, owner, since_ms, truth):
         return f"{owner} has not had it all the time"
     return None
+
+
+def _is_assigned_by_name(place: Partition, owner: str, at_ms: int, truth: Truth) -> bool:
+    """Whether a member was last assigned a partition of a topic of this name, which was deleted and made again since.
+
+    As long as it has as many partitions, nobody asks for another assignment.
+    """
+    theirs = [plan.assigned[owner] for plan in truth.plans if plan.at_ms <= at_ms and owner in plan.assigned]
+    had = theirs[-1] if theirs else ()
+    return any((name, index) == (place[0], place[2]) and topic_id != place[1] for name, topic_id, index in had)
+
+
+def _assigned_ms(place: Partition, owner: str, held_ms: int, truth: Truth) -> int:
+    """When a member that took a partition at a time had been assigned it: its own request may have come later."""
+    theirs = [plan for plan in truth.plans if plan.at_ms <= held_ms and place in plan.assigned.get(owner, ())]
+    return min((plan.at_ms for plan in theirs if plan.generation_id == theirs[-1].generation_id), default=held_ms)
 
 
 def subscribed_topic_missing(claim: claims.SubscribedTopicMissing, truth: Truth, context: Context) -> str | None:

@@ -26,11 +26,12 @@ def silent(claim: claims.Silent, truth: Truth, context: Context) -> str | None:
         if arrival.fate is Fate.HANDLED
         and arrival.member_id == member_id
         and not (claim.committed_ms is not None and arrival.api == "OffsetCommit")
-        and not (claim.rejected and _was_rejected(process, arrival, claim.rejected))
-        and (claim.is_known or not _was_rejected(process, arrival))
+        and not ((claim.rejected or not claim.is_known) and _was_rejected(process, arrival))
     ]
     if heard:
         return f"{heard[0].api} of it arrived {heard[0].at_ms - since_ms} ms after the silence is said to begin"
+    if claim.rejected and not _had(process, claim.rejected, since_ms - NETWORK_MS, until_ms):
+        return f"no request of it was answered with {claim.rejected}"
     if claim.since_ms is None:
         return None
     last_ms = truth.last_arrival(member_id, until_ms, Fate.HANDLED)
@@ -45,12 +46,15 @@ def silent(claim: claims.Silent, truth: Truth, context: Context) -> str | None:
     return None
 
 
-def _was_rejected(process: ProcessTruth, arrival: Arrival, error: str = "") -> bool:
-    """Whether it was answered with this error; empty: with any."""
+def _had(process: ProcessTruth, error: str, from_ms: int, until_ms: int) -> bool:
+    """Whether it was answered with an error in a time."""
+    return any(answer.error == error and from_ms <= answer.at_ms <= until_ms for answer in process.answers)
+
+
+def _was_rejected(process: ProcessTruth, arrival: Arrival) -> bool:
+    """Whether it was answered with an error."""
     return any(
-        answer.api == arrival.api
-        and (answer.error == error if error else answer.error != "NONE")
-        and abs(answer.at_ms - arrival.at_ms) <= INSTANT_MS
+        answer.api == arrival.api and answer.error != "NONE" and abs(answer.at_ms - arrival.at_ms) <= INSTANT_MS
         for answer in process.answers
     )
 
@@ -90,11 +94,12 @@ def unheard(claim: claims.Unheard, truth: Truth, context: Context) -> str | None
     if not claim.is_known:
         paused = [each.until_ms - each.from_ms for each in truth.away if each.until_ms <= removed_ms + INSTANT_MS]
         return None if max(paused, default=0) + NETWORK_MS >= claim.paused_ms else "it did not stand still for so long"
+    heard_ms = truth.last_arrival(membership.member_id, removed_ms, Fate.HANDLED) or 0
     from_ms = max(membership.from_ms, removed_ms - timeout_ms - claim.paused_ms - BEAT_MS)
     paused_ms = truth.was_away(from_ms, removed_ms + INSTANT_MS)
     if paused_ms + NETWORK_MS < claim.paused_ms:
         return f"the coordinator stood still for {paused_ms} ms"
-    fault_ms = own_fault(membership.process, truth, from_ms, removed_ms)
+    fault_ms = own_fault(membership.process, truth, max(from_ms, heard_ms), removed_ms)
     if timeout_ms and fault_ms >= timeout_ms:
         return f"it could send nothing for {fault_ms} ms in which the coordinator listened: it was to blame"
     return None
@@ -113,9 +118,9 @@ def refused(claim: claims.Refused, truth: Truth, context: Context) -> str | None
         return f"no {claim.api} of it was refused"
     if found[0].at_ms - claim.since_ms > BEAT_MS:
         return f"it was refused first {found[0].at_ms - claim.since_ms} ms later"
-    is_of_one = not any(
-        found[0].at_ms < disconnection <= removal.until_ms for disconnection in removal.process.disconnections
-    )
+    # What is read after a pause may have come over a connection that was closed in it.
+    came_ms = found[0].at_ms - truth.was_away(removal.from_ms, found[0].at_ms + 1)
+    is_of_one = not any(came_ms < disconnection <= removal.until_ms for disconnection in removal.process.disconnections)
     before = sum(each.at_ms < until_ms for each in found)
     if claim.count > len(found) or (is_of_one and claim.count < before):
         return f"{len(found)} of its requests were refused"
@@ -132,7 +137,7 @@ def muted(claim: claims.Muted, truth: Truth, context: Context) -> str | None:
     removal = truth.removal(claim.member.member_id, context.known_ms)
     if removal is None or removal.process is None:
         return None
-    from_ms = removal.until_ms - 2 * (claim.timeout_ms or claim.muted_ms)
+    from_ms = removal.until_ms - max(2 * (claim.timeout_ms or 0), claim.muted_ms)
     muted_ms = removal.process.muted.within(from_ms, removal.until_ms)
     if not min(muted_ms, claim.timeout_ms or 0) - BEAT_MS <= claim.muted_ms <= muted_ms + NETWORK_MS:
         return f"its connection was not read for {muted_ms} ms"

@@ -3,18 +3,33 @@
 from typing import Final
 
 from tests.world.corpus import (
+    assignors,
     connections,
     consumer_groups,
     full_groups,
     members,
     pauses,
+    rejections,
+    restarted_clients,
     restarts,
     static_members,
     topics,
 )
 from tests.world.history import History
 
-MODULES: Final = (connections, consumer_groups, full_groups, members, pauses, restarts, static_members, topics)
+MODULES: Final = (
+    assignors,
+    connections,
+    consumer_groups,
+    full_groups,
+    members,
+    pauses,
+    rejections,
+    restarted_clients,
+    restarts,
+    static_members,
+    topics,
+)
 
 
 def _all() -> dict[str, History]:

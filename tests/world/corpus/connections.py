@@ -3,7 +3,7 @@
 from typing import Final
 
 from tests.world.corpus.shapes import COOPERATIVE, JAVA, MODERN, history
-from tests.world.history import Action, ConsumerSetup, History
+from tests.world.history import Action, ConsumerSetup, History, Setup
 
 FOUND: Final[dict[str, History]] = {
     "the right to read the group is revoked": history([JAVA, JAVA], Action(20_000, "refuse", 1, 28_000)),
@@ -216,5 +216,17 @@ FOUND: Final[dict[str, History]] = {
     ),
     "the requests over a new connection are refused": history(
         [JAVA], Action(6_621, "refuse", 0, 17_287), Action(7_754, "cut", 0, 5_243)
+    ),
+    "a process whose connection was closed commits as it is closed in order": History(
+        Setup(
+            (ConsumerSetup(session_timeout_ms=6000),),
+        ),
+        (
+            Action(16145, "proxy_all", 0, 5915),
+            Action(23798, "close", 0, 315),
+            Action(44298, "proxy", 0, 25527),
+        ),
+        until_ms=60000,
+        reported_ms=(),
     ),
 }

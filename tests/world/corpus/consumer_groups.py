@@ -3,7 +3,7 @@
 from typing import Final
 
 from tests.world.corpus.shapes import COOPERATIVE, JAVA, MODERN, history
-from tests.world.history import Action, ConsumerSetup, History
+from tests.world.history import Action, ConsumerSetup, History, Setup
 
 FOUND: Final[dict[str, History]] = {
     "the last member of the new protocol dies": history([MODERN, JAVA], Action(20_000, "kill", 0)),
@@ -104,5 +104,35 @@ FOUND: Final[dict[str, History]] = {
         Action(36_504, "pause_coordinator", 0, 5_269),
         Action(40_025, "crash_loop", 2, 4),
         consumer_session_ms=6_000,
+    ),
+    "a group changes its type twice, and gives away what a dead member had": History(
+        Setup(
+            (
+                ConsumerSetup(kind="modern"),
+                ConsumerSetup(),
+            ),
+            consumer_session_ms=6000,
+        ),
+        (
+            Action(11131, "kill", 1, 5084),
+            Action(12481, "kill", 0, 7724),
+        ),
+        until_ms=90000,
+        reported_ms=(),
+    ),
+    "a group changes its type three times, and gives away what a dead member had": History(
+        Setup(
+            (
+                ConsumerSetup(),
+                ConsumerSetup(kind="modern", starts=False),
+            ),
+        ),
+        (
+            Action(24700, "kill"),
+            Action(26476, "kill", 1, 5567),
+            Action(37938, "roll", 0, 1000),
+        ),
+        until_ms=60000,
+        reported_ms=(),
     ),
 }

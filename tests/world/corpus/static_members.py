@@ -3,7 +3,7 @@
 from typing import Final
 
 from tests.world.corpus.shapes import COMPANY, COOPERATIVE, JAVA, MODERN, history
-from tests.world.history import Action, History
+from tests.world.history import Action, ConsumerSetup, History, Setup
 
 FOUND: Final[dict[str, History]] = {
     "a static member of the new protocol crashes and comes back": history(
@@ -191,5 +191,27 @@ FOUND: Final[dict[str, History]] = {
         Action(9_061, "kill", 0, 25_053),
         Action(16_106, "remove_member"),
         until_ms=40_000,
+    ),
+    "a new process of a static member is cut off before it is told what it has": History(
+        Setup(
+            (
+                ConsumerSetup(instance_id="i-0"),
+                ConsumerSetup(instance_id="i-1"),
+                ConsumerSetup(),
+                ConsumerSetup(instance_id="i-3"),
+                ConsumerSetup(instance_id="i-4"),
+            ),
+            topics=(("t", 4),),
+            seed=6001083,
+        ),
+        (
+            Action(17996, "cut", 0, 26977),
+            Action(18409, "suspend", 4, 17240),
+            Action(18530, "delete_offsets", 2),
+            Action(19185, "kill", 0, 1955),
+            Action(21340, "cut", 0, 3029),
+        ),
+        until_ms=40000,
+        reported_ms=(),
     ),
 }

@@ -89,9 +89,14 @@ def rolling_restart(facts: Facts, now_ms: int) -> Iterator[RollingRestart]:
     visits = Counter(identity(visit.removal.member) for visit in window)
     # Who goes again after it came back is the same client.
     back = {visit.back_id for visit in window}
-    restarted = Counter(
-        identity(visit.removal.member) for visit in window if visit.removal.member.member_id not in back
-    )
+    # One of KIP-848 comes back with the same id.
+    restarted_ids = {
+        visit.removal.member.member_id: identity(visit.removal.member)
+        for visit in window
+        if visit.removal.member.member_id not in back
+        and facts.first_joined_ms.get(visit.removal.member.member_id, 0) <= window[0].removal.at_ms
+    }
+    restarted = Counter(restarted_ids.values())
     if any(number >= FLAPS * facts.most_at_once[who] for who, number in visits.items()):
         return  # a client that comes and goes several times: that is flapping
     # A client that was restarted on another host counts once: there were no more members than that.
