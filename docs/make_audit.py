@@ -220,6 +220,8 @@ INFERRED: Final[dict[InferredCause, str]] = {
     "bytes.",
     InferredCause.TOPICS_OR_SUBSCRIPTION_CHANGED: "In a consumer group: topics appeared, vanished or grew, or a member "
     "subscribes to others.",
+    InferredCause.ADOPTED: "Of `group.removed`: nodes in front of the cluster coordinate the group, and go on telling "
+    "of it.",
 }
 
 OF_KIND: Final = {

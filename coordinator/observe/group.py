@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from coordinator.core.causes import Cause
+from coordinator.core.causes import Cause, InferredCause
 from coordinator.explain.generation import OF_EPOCHS
 from coordinator.observe.classic import classic_events
 from coordinator.observe.classic_lines import Gathered, Members, gathered_events
@@ -173,6 +173,16 @@ class GroupObserver:
             seen = self._seen.add_to(event)
             places = (*emitter.places_of.get(event["seq"], ()), *self._lines.of(event), *seen)
             self.events.append(ObservedEvent(with_causes(event), places, is_inferred and _is_inferred(event, places)))
+
+    def leave(self, place: Place) -> None:
+        """Others coordinate the group from now on, and tell of it."""
+        self._finish(place)
+        emitter = self._emitter(place)
+        emitter.removed_because = InferredCause.ADOPTED
+        if emitter.so_far.protocol in OF_EPOCHS:
+            end_epoch(emitter, self.group_id)
+        emitter.remove()
+        self._keep(emitter, is_inferred=False)
 
     # ---- polls
 

@@ -133,7 +133,7 @@ class EventEmitter:
         self.events: list[Event] = []
         self.places: tuple[Place, ...] = ()
         """Where the next events are seen."""
-        self.removed_because = Cause.GROUP_REMOVED
+        self.removed_because: Cause | InferredCause = Cause.GROUP_REMOVED
         """Why the group is gone, if it is removed."""
         self.places_of: dict[int, tuple[Place, ...]] = {}
         """`seq` → where the event was seen."""

@@ -92,8 +92,8 @@ class GroupStream:
     def __init__(self, group_id: str, name_of: TopicNames, *, has_records: bool, seq: int = 0) -> None:
         """`seq` is that of the last event of an earlier group with this id, which is forgotten."""
         self.group_id = group_id
-        self._observer = GroupObserver(group_id, name_of, Members(), has_records=has_records)
-        self._observer.so_far.seq = seq
+        self._name_of, self._has_records = name_of, has_records
+        self._observer = self._new_observer(seq)
         self._records: deque[Waiting] = deque()
         self._lines: list[Waiting] = []
         self._kept = KeptGroup(group_id, self._observer.so_far, None, [], {}, [], {})
@@ -111,6 +111,11 @@ class GroupStream:
         """Whether what is kept has changed since this was set to False."""
         self.lines_left_out = 0
         """Lines that may be forged or cut, and that no record confirms."""
+
+    def _new_observer(self, seq: int) -> GroupObserver:
+        observer = GroupObserver(self.group_id, self._name_of, Members(), has_records=self._has_records)
+        observer.so_far.seq = seq
+        return observer
 
     @property
     def is_gone(self) -> bool:
@@ -296,6 +301,22 @@ class GroupStream:
         _keep_newest(state.explained)
         _keep_newest(state.line_places)
         del state.waiting[: max(0, len(state.waiting) - KEPT_MAX)]
+
+    # ---- a group that others coordinate for a time
+
+    def leave(self, place: Place, seq_max: int, now: float) -> list[ObservedEvent]:
+        """Tell what is read, and that others tell of the group from now on; no event has a number above `seq_max`."""
+        found = self.emit(lambda _: True, now)
+        self._observer.leave(place)
+        found += self._pop_events()
+        self.renew(self.seq)
+        return [observed for observed in found if observed.event.seq <= seq_max]
+
+    def renew(self, seq: int) -> None:
+        """Begin anew, with numbers above `seq`: others have told of the group meanwhile."""
+        self._observer = self._new_observer(max(self.seq, seq))
+        self._completed_at = None
+        self.is_changed = True
 
     # ---- what is kept
 

@@ -8,7 +8,7 @@ import threading
 from collections import deque
 from collections.abc import Callable, Container, Iterable
 from contextlib import closing
-from typing import Final
+from typing import Final, Protocol
 
 from coordinator.audit.schema import Record
 from coordinator.audit.schema.sighted import AnySighting, encode_sighting
@@ -20,6 +20,7 @@ from coordinator.internal_topics import AUDIT_TOPIC, SIGHTINGS_TOPIC
 from coordinator.logger import logger
 from coordinator.observe.records.following import OffsetsFollower
 from coordinator.observe.topic_ids import TopicIds
+from coordinator.watch.handover import Handover
 from coordinator.watch.positions import PositionError
 from coordinator.watch.session import FollowedRecords
 from coordinator.watch.shared_sink import PlainSink, SharedSink, sighting_record
@@ -35,13 +36,26 @@ SENT_AT_ONCE: Final = 1_000
 FAILURES: Final = (ClientError, SinkError, Fenced, PositionError, OSError)
 
 
+class Watched(Container[str], Protocol):
+    """The groups that are watched."""
+
+    @property
+    def fingerprint(self) -> list[tuple[str, bool]]:
+        """By which rules; another one if a group may be watched that was not."""
+
+
 class NodeWatch:
     """Made by the node, and told what it sees and leads, from the thread of its loop."""
 
-    def __init__(self, server: Bootstrap, is_watched: Container[str], partition_count: int, id_prefix: str) -> None:
-        """`id_prefix` is that of the transactional ids by which one watcher of a partition fences the one before."""
+    def __init__(
+        self, server: Bootstrap, watched: Watched, handover: Handover, partition_count: int, id_prefix: str
+    ) -> None:
+        """`handover` has the groups that the node adopts and gives back.
+
+        `id_prefix` is that of the transactional ids by which one watcher of a partition fences the one before."""
         self._server = server
-        self._is_watched = is_watched
+        self._watched = watched
+        self._handover = handover
         self._partition_count = partition_count
         self._id_prefix = id_prefix
         self._queue: deque[AnySighting] = deque()
@@ -99,6 +113,10 @@ class NodeWatch:
             self._leads = leads
             self._changed.set()
 
+    def rules_changed(self) -> None:
+        """Other groups are watched from now on."""
+        self._changed.set()
+
     # ---- threads
 
     def _run(self, name: str, run: Callable[[], None]) -> None:
@@ -143,7 +161,7 @@ class NodeWatch:
     def _watch(self) -> None:
         self._changed.clear()
         self.counted.groups = 0  # those of partitions that it led before are another node's
-        leads = sorted(self._leads)
+        leads, rules = sorted(self._leads), self._watched.fingerprint
         if not leads:
             self._changed.wait()
             return
@@ -159,7 +177,7 @@ class NodeWatch:
             }
             with (
                 closing(SightingTopic(self._server, logs_from)) as seen,
-                OffsetsFollower(self._server, groups=self._is_watched) as follower,
+                OffsetsFollower(self._server, groups=self._watched) as follower,
                 TopicIds(self._server) as names,
             ):
                 earliest = follower.starts()
@@ -168,15 +186,30 @@ class NodeWatch:
                         f"the audit has {self._partition_count} partitions and the records have {len(earliest)}: groups"
                         " are watched where they are as many"
                     )
+                # What a group is that was not watched before is in records that were passed over.
                 starts = {
-                    partition: earliest[partition] if position is None or position.records < 0 else position.records
+                    partition: earliest[partition]
+                    if position is None or position.records < 0 or position.rules != rules
+                    else position.records
                     for partition, position in positions.items()
                 }
                 records = FollowedRecords(follower, starts, self._changed)
-                logs = [SightingLog(seen, partition, self._is_watched) for partition in leads]
-                watcher = Watcher(sink, records, logs, names, self._partition_count, starts, written=leads)
+                logs = [SightingLog(seen, partition, self._watched) for partition in leads]
+                watcher = Watcher(
+                    sink,
+                    records,
+                    logs,
+                    names,
+                    self._partition_count,
+                    starts,
+                    written=leads,
+                    handover=self._handover,
+                )
                 watcher.counted = self.counted
                 watcher.restore(found)
+                for partition in watcher.partitions:
+                    partition.rules = rules
+                self._handover.numbers = watcher
                 logger.info("watches groups of the cluster", partitions=len(leads))
                 self._already_logged.pop("watcher", None)
                 watcher.run(self._changed)

@@ -61,6 +61,8 @@ class PartitionWatch:
         self._changed_bytes = 0
         self._checkpoint_ms = 0
         self._saved: tuple[int, Mapping[str, LogPosition]] | None = None
+        self.rules: list[tuple[str, bool]] | None = None
+        """By which groups are chosen; None: all are read."""
         self.newest_ms: int | None = None
         """The time of the last record of a group that was read."""
 
@@ -69,16 +71,20 @@ class PartitionWatch:
     def restore(self, restored: Restored, checkpoint_offset: int | None, now: float) -> None:
         """Go on from what another watcher wrote. A new checkpoint is written with the first batch."""
         position = restored.position
+        self._seq = restored.seq_from
         if position is None:
             return
         for group_id, kept in restored.groups.items():
             stream = self._stream(group_id)
             stream.go_on(kept, now)
+            if restored.others.get(group_id, 0) > stream.seq:
+                stream.renew(restored.others[group_id])
+                self._changed[group_id] = None
             if stream.is_gone:
                 self._gone[group_id] = None
             if stream.awaits_record:
                 self._awaiting[group_id] = None
-        self._seq = position.seq
+        self._seq = max(self._seq, position.seq)
         self._saved = position.records, position.logs
         self._checkpoint_offset = checkpoint_offset
 
@@ -111,6 +117,30 @@ class PartitionWatch:
         if stream.put_client(line):
             self._events += stream.emitted_at_once()
             self._note(stream)
+
+    def leave(self, group_id: str, place: Place, seq_max: int, now: float) -> None:
+        """Others coordinate a group from now on, and have numbers above `seq_max` for its events."""
+        stream = self._streams.get(group_id)
+        if stream is None:
+            return
+        self._events += stream.leave(place, seq_max, now)
+        self._events = [
+            observed
+            for observed in self._events
+            if observed.event.group_id != group_id or observed.event.seq <= seq_max
+        ]
+        self._note(stream)
+
+    def come_back(self, group_id: str, seq: int) -> None:
+        """A group that others have coordinated, and told of with numbers up to `seq`."""
+        stream = self._stream(group_id)
+        stream.renew(seq)
+        self._note(stream)
+
+    def seq_of(self, group_id: str) -> int:
+        """The number of the last event of a group; 0: there is none."""
+        stream = self._streams.get(group_id)
+        return 0 if stream is None else stream.seq
 
     def put_poll(self, group_id: str, poll: PollOfGroup, now: float) -> None:
         """What a poll shows, of a group that records do not tell of, or that nothing is known of."""
@@ -186,7 +216,9 @@ class PartitionWatch:
 
         `records_to` and `logs` are where was read to. `end_offset` is where the batch will be.
         """
-        position = Position(self._position(records_to), self._log_positions(logs), [], self._forgotten, self._seq)
+        position = Position(
+            self._position(records_to), self._log_positions(logs), [], self._forgotten, self._seq, self.rules
+        )
         is_moved = self._saved != (position.records, position.logs)
         is_old = self._checkpoint_offset is None or now_ms - self._checkpoint_ms >= CHECKPOINT_MS
         if not self._changed and not self._unsaved and not (refresh and (is_moved or is_old)):

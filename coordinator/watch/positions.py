@@ -35,6 +35,8 @@ class Position(msgspec.Struct, array_like=True):
     """Groups that are gone for long."""
     seq: int = 0
     """The largest of their events."""
+    rules: list[tuple[str, bool]] | None = None
+    """By which it was read: records of other groups were passed over. None: those of all groups were read."""
 
 
 class _Value(msgspec.Struct):
@@ -94,6 +96,10 @@ class Restored:
     def __init__(self) -> None:
         self.position: Position | None = None
         self.groups: dict[str, KeptGroup] = {}
+        self.others: dict[str, int] = {}
+        """Group → the largest number of the events that a coordinator has written of it, since the checkpoint."""
+        self.seq_from = 0
+        """The numbers of groups of which nothing is kept begin above this: others may have told of them before."""
 
     def put(self, value: bytes) -> None:
         """Raises PositionError."""

@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, Final
 
@@ -48,6 +49,10 @@ class MemberProcess:
         with self._output.open("ab") as output:
             self.process = subprocess.Popen([*command, *options], stdout=output, stderr=subprocess.STDOUT)
 
+    @property
+    def output(self) -> str:
+        return self._output.read_text("utf-8")
+
     def send(self, number: signal.Signals) -> None:
         self.process.send_signal(number)
 
@@ -75,7 +80,11 @@ class Watched:
             partition = audit.partition_of(group_id)
             records = audit.records(audit.offsets([partition], EARLIEST), lambda key: key == group_id.encode())
             found = [json.loads(record.value) for record in records]
-        assert [event["seq"] for event in found] == list(range(1, len(found) + 1)), found
+        numbers = [event["seq"] for event in found]
+        assert numbers == sorted(set(numbers)), found
+        for before, event in pairwise(found):
+            begins = event["seq"] == event["created_seq"] and before["state"] == "Dead"
+            assert begins or event["seq"] == before["seq"] + 1, (before, event)
         return found
 
     def wait_for(self, group_id: str, kind: str, count: int = 1, **fields: Any) -> Event:
@@ -222,3 +231,48 @@ def test_nodes_may_go_in_any_order_and_the_history_goes_on(watched: Watched):
     away: Sequence[str] = [name for name in joined if name.endswith("-away")]
     assert sorted(set(away)) == ["with-1-away", "with-2-away"]
     assert "group.removed" not in [event["kind"] for event in watched.events(group_id)], "a load tells nothing of it"
+
+
+def cluster(nodes: RunningNodes, *arguments: str) -> str:
+    command = [sys.executable, "-m", "coordinator.cli", "cluster", *arguments, "--bootstrap", nodes.bootstrap]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=SECONDS)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return " ".join(done.stdout.split())
+
+
+def test_groups_are_watched_by_a_command_by_all_nodes_and_after_a_restart(watched: Watched):
+    group_id, other = "later-orders", "later-payments"
+    with watched.member(group_id, "a") as first, watched.member(other, "b"):
+        wait_for(lambda: "assigned" in first.output, SECONDS, "the group to be stable", every_ms=100)
+        assert f"{group_id} would be watched" in cluster(watched.nodes, "watch", "later-*", "--dry-run")
+        assert watched.events(group_id) == []
+        assert f"{group_id} is watched" in cluster(watched.nodes, "watch", "later-*")
+        # What it was before is in its records, of which none has to come for that.
+        watched.stable_with(group_id, 1)
+        assert "later-* watched" in cluster(watched.nodes, "status")
+        for node in watched.nodes.nodes:
+            node.kill()
+            node.start()
+            watched.nodes.wait_until_served()
+        with watched.member(group_id, "c"):
+            watched.wait_for(group_id, "member.joined", client_id="c")
+        assert f"{other} is watched by this no more" in cluster(watched.nodes, "unwatch", "later-*")
+        assert "later-* not watched" in cluster(watched.nodes, "status")
+
+
+def test_a_group_is_adopted_and_given_back_and_no_number_is_there_twice(watched: Watched):
+    group_id = "watched-both"
+    for number in range(2):
+        with watched.member(group_id, f"watched-{number}"):
+            watched.wait_for(group_id, "generation.stable", count=2 * number + 1, members=1)
+        cluster(watched.nodes, "adopt", group_id, "--wait", str(SECONDS))
+        assert watched.wait_for(group_id, "group.removed", count=number + 1, cause="adopted")["places"]
+        with watched.member(group_id, f"own-{number}"):
+            watched.wait_for(group_id, "generation.stable", count=2 * number + 2, members=1)
+        watched.wait_for(group_id, "member.removed", client_id=f"own-{number}")
+        cluster(watched.nodes, "release", group_id)
+    with watched.member(group_id, "again"):
+        watched.wait_for(group_id, "member.joined", client_id="again")
+    joined = [_client(event) for event in watched.events(group_id) if event["kind"] == "member.joined"]
+    assert joined == ["watched-0", "own-0", "watched-1", "own-1", "again"]
+    assert "missing" not in watched.why(group_id)

@@ -1,11 +1,12 @@
 """What happened to a group beside its rebalances, in words: each a clause, free of control characters."""
 
 from collections.abc import Callable, Iterator, Mapping
+from enum import StrEnum
 from typing import Any, Final
 
 from coordinator.audit import schema
 from coordinator.audit.schema import MemberRef
-from coordinator.core.causes import Cause
+from coordinator.core.causes import Cause, InferredCause
 from coordinator.explain.claims.claim import Claim
 from coordinator.explain.claims.notes import (
     AtTheCluster,
@@ -135,7 +136,8 @@ def _group_gone(claim: GroupGone) -> str:
     return _REMOVALS.get(event.cause, f"the group was removed: {event.cause.value.replace('_', ' ')}")
 
 
-_REMOVALS: Final = {
+_REMOVALS: Final[Mapping[StrEnum, str]] = {
+    InferredCause.ADOPTED: "nodes in front of the cluster coordinate the group from here on",
     Cause.ADMIN: "an administrator deleted the group",
     Cause.OFFSETS_EXPIRED: "the group was removed: it was empty, and its last committed offset had expired",
     Cause.NO_OFFSETS: "the group was removed: it had neither members nor committed offsets",
