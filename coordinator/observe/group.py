@@ -175,9 +175,15 @@ class GroupObserver:
             self.events.append(ObservedEvent(with_causes(event), places, is_inferred and _is_inferred(event, places)))
 
     def leave(self, place: Place) -> None:
-        """Others coordinate the group from now on, and tell of it."""
+        """Others coordinate the group from now on, and tell of it: they got it when nobody was in it."""
         self._finish(place)
+        so_far = self._so_far
+        if so_far.protocol == CLASSIC and so_far.members:
+            emptied = ClassicGroup(self.group_id, so_far.generation_id + 1, so_far.protocol_type)
+            self._apply_classic(place, emptied)
         emitter = self._emitter(place)
+        for member_id in list(emitter.so_far.members):
+            emitter.leave(member_id)
         emitter.removed_because = InferredCause.ADOPTED
         if emitter.so_far.protocol in OF_EPOCHS:
             end_epoch(emitter, self.group_id)

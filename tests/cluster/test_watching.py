@@ -264,11 +264,12 @@ def test_a_group_is_adopted_and_given_back_and_no_number_is_there_twice(watched:
     group_id = "watched-both"
     for number in range(2):
         with watched.member(group_id, f"watched-{number}"):
-            watched.wait_for(group_id, "generation.stable", count=2 * number + 1, members=1)
+            watched.wait_for(group_id, "member.joined", client_id=f"watched-{number}")
         cluster(watched.nodes, "adopt", group_id, "--wait", str(SECONDS))
         assert watched.wait_for(group_id, "group.removed", count=number + 1, cause="adopted")["places"]
+        watched.wait_for(group_id, "member.removed", client_id=f"watched-{number}", cause="session_expired")
         with watched.member(group_id, f"own-{number}"):
-            watched.wait_for(group_id, "generation.stable", count=2 * number + 2, members=1)
+            watched.wait_for(group_id, "member.joined", client_id=f"own-{number}")
         watched.wait_for(group_id, "member.removed", client_id=f"own-{number}")
         cluster(watched.nodes, "release", group_id)
     with watched.member(group_id, "again"):

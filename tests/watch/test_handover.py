@@ -74,6 +74,18 @@ def test_what_is_read_of_a_group_that_is_adopted_is_told_and_then_that_others_go
     assert partition.watch.groups == 0
 
 
+def test_who_is_in_a_group_that_is_adopted_is_gone_by_then():
+    """The record that it is empty may not be read by then, and is passed over afterwards."""
+    partition = Partition()
+    partition.record(classic(1, "a", "b"))
+    partition.emit()
+    partition.append()
+    partition.watch.leave(GROUP, NODE, seq_max=100, now=0)
+    events = partition.append()
+    assert [event.member.member_id for event in events if type(event).__name__ == "MemberRemoved"] == ["a", "b"]
+    assert kinds(events)[-1][0] == "GroupRemoved"
+
+
 def test_no_event_of_the_watcher_has_a_number_that_the_nodes_may_have_given():
     partition = Partition()
     partition.record(classic(1, "a"))
