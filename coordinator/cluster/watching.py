@@ -19,6 +19,7 @@ from coordinator.logger import logger
 from coordinator.runtime.slices import Steps
 from coordinator.watch.handover import Handover
 from coordinator.watch.node_watch import NodeWatch
+from coordinator.watch.positions import now_ms
 
 TAKEN_SECONDS: Final = 0.2
 """How often what was seen is taken to be sent."""
@@ -48,7 +49,9 @@ class Watching:
         self.watched: Final = watched
         self.tap: Final = Tap(node_id, None, _log_failure())
         self._handover = Handover(f"node {node_id}", partition_count, wall_ms)
-        self.watch: Final = NodeWatch(server, watched, self._handover, partition_count, TRANSACTIONAL_ID_PREFIX)
+        self.watch: Final = NodeWatch(
+            server, node_id, watched, self._handover, partition_count, TRANSACTIONAL_ID_PREFIX
+        )
         self._leads = leads
         self._prepare_topics = prepare_topics
         self._tasks = Tasks()
@@ -56,6 +59,7 @@ class Watching:
         self._rules: dict[str, WatchRule] = {}
         self._is_prepared = self._is_begun = False
         self._problem = ""
+        self._taken_ms = now_ms()
         self.lost = 0
         """Facts for which there was no room, since the start."""
         leads.on_gained(self._gained)
@@ -149,9 +153,11 @@ class Watching:
 
     def _take(self) -> Steps[None]:
         sightings, lost = self.tap.take()
-        lost += self.watch.see(sightings) if sightings else 0
+        lost += self.watch.see(sightings)
+        before_ms, self._taken_ms = self._taken_ms, now_ms()
         if lost:
             self.lost += lost
+            self.watch.dropped(before_ms)
             logger.warning("what passed of watched groups could not be kept", lost=lost)
         yield from ()
 

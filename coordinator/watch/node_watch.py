@@ -8,10 +8,11 @@ import threading
 from collections import deque
 from collections.abc import Callable, Container, Iterable
 from contextlib import closing
+from time import monotonic
 from typing import Final, Protocol
 
 from coordinator.audit.schema import Record
-from coordinator.audit.schema.sighted import AnySighting, encode_sighting
+from coordinator.audit.schema.sighted import AnySighting, Watches, encode_sighting
 from coordinator.client.audit_topic import AuditTopic
 from coordinator.client.bootstrap import Bootstrap
 from coordinator.client.wire import ClientError
@@ -21,7 +22,7 @@ from coordinator.logger import logger
 from coordinator.observe.records.following import OffsetsFollower
 from coordinator.observe.topic_ids import TopicIds
 from coordinator.watch.handover import Handover
-from coordinator.watch.positions import PositionError
+from coordinator.watch.positions import PositionError, now_ms
 from coordinator.watch.session import FollowedRecords
 from coordinator.watch.shared_sink import PlainSink, SharedSink, sighting_record
 from coordinator.watch.sighting_logs import SightingLog, SightingTopic, log_name
@@ -29,6 +30,8 @@ from coordinator.watch.sink import Fenced, Sink, SinkError, restored
 from coordinator.watch.watcher import Counted, Watcher
 
 PAUSE_SECONDS: Final = 2.0
+PRESENT_SECONDS: Final = 2.0
+"""How often a node says that it is there. Who reads it takes one for away after `presence.LATE_MS`."""
 STOP_SECONDS: Final = 5.0
 QUEUED_MAX: Final = 50_000
 """Facts that wait to be sent. New ones beyond that are dropped, counted and logged, and missing in the audit."""
@@ -48,12 +51,18 @@ class NodeWatch:
     """Made by the node, and told what it sees and leads, from the thread of its loop."""
 
     def __init__(
-        self, server: Bootstrap, watched: Watched, handover: Handover, partition_count: int, id_prefix: str
+        self,
+        server: Bootstrap,
+        node_id: int,
+        watched: Watched,
+        handover: Handover,
+        partition_count: int,
+        id_prefix: str,
     ) -> None:
         """`handover` has the groups that the node adopts and gives back.
 
         `id_prefix` is that of the transactional ids by which one watcher of a partition fences the one before."""
-        self._server = server
+        self._server, self._node_id = server, node_id
         self._watched = watched
         self._handover = handover
         self._partition_count = partition_count
@@ -65,6 +74,9 @@ class NodeWatch:
         self._leads: frozenset[int] = frozenset()
         self._threads: list[threading.Thread] = []
         self._already_logged: dict[str, str] = {}
+        self._run_ms = self._since_ms = self._seen_to_ms = 0
+        self._dropped: tuple[int, int] | None = None
+        """From when to when more was seen than could be kept, as far as it is not sent."""
         self.counted = Counted()
         self.lost = 0
         """Facts for which the queue had no room, since the start."""
@@ -79,6 +91,7 @@ class NodeWatch:
     # ---- from the thread of the node
 
     def start(self) -> None:
+        self._run_ms = self._since_ms = self._seen_to_ms = now_ms()
         for name, run in (("sightings", self._send), ("watcher", self._watch)):
             thread = threading.Thread(target=self._run, args=(name, run), name=f"watch-{name}", daemon=True)
             self._threads.append(thread)
@@ -103,8 +116,15 @@ class NodeWatch:
             else:
                 self._queue.append(sighting)
         self.lost += lost
-        self._has_facts.set()
+        self._seen_to_ms = now_ms()
+        if self._queue:
+            self._has_facts.set()
         return lost
+
+    def dropped(self, from_ms: int) -> None:
+        """Since `from_ms` more was seen than could be kept."""
+        first = from_ms if self._dropped is None else min(self._dropped[0], from_ms)
+        self._dropped = first, now_ms()
 
     def lead(self, partitions: Iterable[int]) -> None:
         """Tell of the groups of these partitions from now on."""
@@ -115,6 +135,7 @@ class NodeWatch:
 
     def rules_changed(self) -> None:
         """Other groups are watched from now on."""
+        self._since_ms = now_ms()
         self._changed.set()
 
     # ---- threads
@@ -139,10 +160,15 @@ class NodeWatch:
     def _send(self) -> None:
         partitions = range(self._partition_count)
         with closing(PlainSink(self._server, SIGHTINGS_TOPIC, self._stopped, partitions)) as sink:
+            said_at = float("-inf")
             while not self._stopped.is_set() or self._queue:
-                self._has_facts.wait()
+                self._has_facts.wait(PRESENT_SECONDS)
                 self._has_facts.clear()
+                seen_to_ms = self._seen_to_ms
                 self._send_waiting(sink)
+                if monotonic() - said_at >= PRESENT_SECONDS or self._stopped.is_set():
+                    self._say_present(sink, seen_to_ms)
+                    said_at = monotonic()
                 self._already_logged.pop("sightings", None)
 
     def _send_waiting(self, sink: Sink) -> None:
@@ -157,6 +183,16 @@ class NodeWatch:
             for _ in sent:
                 self._queue.popleft()
             self.sent += len(sent)
+
+    def _say_present(self, sink: Sink, seen_to_ms: int) -> None:
+        """Tell each partition that all that was seen until then is sent, so that who is not heard was silent."""
+        dropped = self._dropped
+        from_ms, until_ms = (None, 0) if dropped is None else dropped
+        watches = Watches("", seen_to_ms, self._node_id, self._run_ms, self._since_ms, from_ms, until_ms)
+        record = sighting_record(encode_sighting(watches))
+        sink.append({partition: [record] for partition in range(self._partition_count)})
+        if self._dropped == dropped:
+            self._dropped = None
 
     def _watch(self) -> None:
         self._changed.clear()

@@ -15,6 +15,7 @@ from coordinator.audit.schema import Record
 from coordinator.audit.schema.observed import WATCH_BEGUN, WATCHED
 from coordinator.observe.kept_group import KeptGroup, decode_group
 from coordinator.observe.logs.followed import LogPosition
+from coordinator.watch.presence import NodePresence
 
 VERSION: Final = 1
 COMPRESSION_LEVEL: Final = 1
@@ -37,6 +38,7 @@ class Position(msgspec.Struct, array_like=True):
     """The largest of their events."""
     rules: list[tuple[str, bool]] | None = None
     """By which it was read: records of other groups were passed over. None: those of all groups were read."""
+    nodes: dict[int, NodePresence] = {}
 
 
 class _Value(msgspec.Struct):

@@ -226,7 +226,10 @@ class Watcher:
             logger.warning("a log could not be read as a whole", problem=note)
         of: dict[int, list[LoggedStatement]] = {}
         for line in found.lines:
-            of.setdefault(partition_for(line.statement.group_id, len(self.partitions)), []).append(line)
+            number = source.log.partition
+            if number is None:
+                number = partition_for(line.statement.group_id, len(self.partitions))
+            of.setdefault(number, []).append(line)
             source.newest_ms = max(line.order_ms, source.newest_ms or 0)
         for client in found.clients:
             group_id = client.statement.group_id or ""

@@ -43,9 +43,9 @@ Event = dict[str, Any]
 class MemberProcess:
     """A consumer of kafka-python in a process of its own."""
 
-    def __init__(self, nodes: RunningNodes, folder: Path, group_id: str, name: str, *options: str) -> None:
+    def __init__(self, bootstrap: str, folder: Path, group_id: str, name: str, *options: str) -> None:
         self._output = folder / f"{group_id}-{name}.out"
-        command = [sys.executable, "-m", "tests.cluster.watched_member", nodes.bootstrap, group_id, name, TOPIC]
+        command = [sys.executable, "-m", "tests.cluster.watched_member", bootstrap, group_id, name, TOPIC]
         with self._output.open("ab") as output:
             self.process = subprocess.Popen([*command, *options], stdout=output, stderr=subprocess.STDOUT)
 
@@ -72,7 +72,11 @@ class Watched:
         self.kafka, self.nodes, self.folder = kafka, nodes, folder
 
     def member(self, group_id: str, name: str, *options: str) -> MemberProcess:
-        return MemberProcess(self.nodes, self.folder, group_id, name, *options)
+        return MemberProcess(self.nodes.bootstrap, self.folder, group_id, name, *options)
+
+    def direct_member(self, group_id: str, name: str) -> MemberProcess:
+        """One that knows no node."""
+        return MemberProcess(self.kafka.bootstrap, self.folder, group_id, name)
 
     def events(self, group_id: str) -> list[Event]:
         """Each is there once and in order, or it is an AssertionError."""
@@ -277,3 +281,32 @@ def test_a_group_is_adopted_and_given_back_and_no_number_is_there_twice(watched:
     joined = [_client(event) for event in watched.events(group_id) if event["kind"] == "member.joined"]
     assert joined == ["watched-0", "own-0", "watched-1", "own-1", "again"]
     assert "missing" not in watched.why(group_id)
+
+
+def test_a_client_that_comes_to_the_brokers_directly_is_noticed(watched: Watched):
+    group_id = "watched-direct"
+    with watched.member(group_id, "a"), watched.direct_member(group_id, "b") as direct:
+        watched.stable_with(group_id, 2)
+        unseen = watched.wait_for(group_id, "group.unseen", because="not_through_nodes", client_id="b")
+        assert unseen["by_node"] is None
+        direct.send(signal.SIGKILL)
+        removed = watched.wait_for(group_id, "member.removed", client_id="b")
+        assert (removed["cause"], removed["is_inferred"]) == ("member_left_or_expired", True)
+        assert "b (127.0.0.1) came to the brokers directly" in watched.why(group_id)
+    assert [_client(event) for event in watched.events(group_id) if event["kind"] == "group.unseen"] == ["b"]
+
+
+def test_from_when_to_when_a_node_saw_nothing_is_told_of_the_groups_whose_members_it_had(watched: Watched):
+    group_id = "watched-gap"
+    with watched.member(group_id, "a"):
+        watched.stable_with(group_id, 1)
+        heard_by: set[int] = set()
+        for node in watched.nodes.nodes:
+            node.kill()
+            node.start()
+            watched.nodes.wait_until_served()
+            heard_by.add(node.node_id)
+        unseen = watched.wait_for(group_id, "group.unseen", because="node_away")
+        assert unseen["by_node"] in heard_by
+        assert 0 < unseen["until_ms"] - unseen["from_ms"] < 60_000
+        assert f"node {unseen['by_node']} saw nothing, as it was away, for" in watched.why(group_id)

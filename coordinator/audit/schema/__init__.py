@@ -79,6 +79,7 @@ from coordinator.audit.schema.shares import (
     ShareRecordCounts,
     ShareRecords,
 )
+from coordinator.audit.schema.unseen import GroupUnseen
 from coordinator.audit.schema.values import (
     CONNECTOR,
     LEFT_FOR_A_MOMENT,
@@ -141,6 +142,7 @@ __all__ = [
     "GroupLoaded",
     "GroupRemoved",
     "GroupSnapshot",
+    "GroupUnseen",
     "LeadershipTaken",
     "MemberAssigned",
     "MemberJoined",
@@ -202,6 +204,7 @@ AnyAuditEvent = (
     | OffsetsReset
     | RequestRejected
     | ShareRecords
+    | GroupUnseen
 )
 
 AnyCoordinatorEvent = (
@@ -223,6 +226,7 @@ NEVER_VOID: Final[frozenset[type[AuditEvent]]] = frozenset(
         PatternsResolved,
         RequestRejected,
         ShareRecords,
+        GroupUnseen,
     }
 )
 """Events that change neither members nor generation. `void_from_seq` of a `group.loaded` does not apply to them."""

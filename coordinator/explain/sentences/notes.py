@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from coordinator.audit import schema
 from coordinator.audit.schema import MemberRef
+from coordinator.audit.schema.unseen import UnseenBecause
 from coordinator.core.causes import Cause, InferredCause
 from coordinator.explain.claims.claim import Claim
 from coordinator.explain.claims.notes import (
@@ -13,6 +14,7 @@ from coordinator.explain.claims.notes import (
     GroupConverted,
     GroupGone,
     Loaded,
+    NotSeen,
     OffsetsGone,
     OffsetsSet,
     PlaceTaken,
@@ -146,6 +148,24 @@ _REMOVALS: Final[Mapping[StrEnum, str]] = {
 }
 
 
+def _not_seen(claim: NotSeen) -> str:
+    event = claim.event
+    if event.because == UnseenBecause.NOT_THROUGH_NODES and event.member is not None:
+        return (
+            f"{_client(event.member)} came to the brokers directly, not by way of the nodes: what it sends is not seen,"
+            " and records alone tell of it"
+        )
+    is_away = event.because == UnseenBecause.NODE_AWAY
+    what = "saw nothing, as it was away" if is_away else "saw more than it could keep"
+    how_long = ""
+    if event.from_ms is not None and event.until_ms is not None:
+        how_long = f", for {duration(event.until_ms - event.from_ms)} until then"
+    return (
+        f"node {event.by_node} {what}{how_long}: members had come by way of it, and of what they did meanwhile records"
+        " alone tell"
+    )
+
+
 def _at_the_cluster(claim: AtTheCluster) -> str:
     return held_note(claim.event)
 
@@ -158,6 +178,7 @@ _NOTES: Final[Mapping[type[Claim], Callable[[Any], str]]] = {
     Loaded: _loaded,
     GroupConverted: _converted,
     GroupGone: _group_gone,
+    NotSeen: _not_seen,
     AtTheCluster: _at_the_cluster,
     CoordinatorAway: absence,
 }
