@@ -178,7 +178,8 @@ class GroupObserver:
             seen = self._seen.add_to(event, self._presence)
             places = (*emitter.places_of.get(event["seq"], ()), *self._lines.of(event), *seen)
             self.events.append(ObservedEvent(with_causes(event), places, is_inferred and _is_inferred(event, places)))
-        for event in emitter.events if is_inferred else ():
+        of_records = any(place.source is Source.RECORD for place in emitter.places)
+        for event in emitter.events if of_records else ():
             if event["kind"] in _JOINS and self._seen.bypassed(event, self._presence):
                 self._emit_unseen(emitter.places[0], because=UnseenBecause.NOT_THROUGH_NODES, member=event["member"])
 

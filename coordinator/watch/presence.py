@@ -12,6 +12,9 @@ NODES_MAX: Final = 1_000
 LATE_MS: Final = 6_000
 """So much later than it was seen a node says at most that it has seen all: else it may be away."""
 
+BEGUN_MS: Final = 1_000
+"""So long after a node has begun to look, whoever comes by way of it was seen: clocks and requests under way."""
+
 
 class NodePresence(msgspec.Struct, array_like=True):
     """What a node has said last. `offset` is where its run was first told, and `before_ms` the end of the run before.
@@ -59,5 +62,5 @@ class Presence:
     def sees(self, at_ms: int) -> bool:
         """Whether a node that is there looked at that time, so that somebody unseen came to the brokers directly."""
         return any(
-            node.since_ms + LATE_MS <= at_ms and node.until_ms >= at_ms - LATE_MS for node in self.nodes.values()
+            node.since_ms + BEGUN_MS <= at_ms and node.until_ms >= at_ms - LATE_MS for node in self.nodes.values()
         )

@@ -152,8 +152,8 @@ def _not_seen(claim: NotSeen) -> str:
     event = claim.event
     if event.because == UnseenBecause.NOT_THROUGH_NODES and event.member is not None:
         return (
-            f"{_client(event.member)} came to the brokers directly, not by way of the nodes: what it sends is not seen,"
-            " and records alone tell of it"
+            f"no node saw {_client(event.member)} come: it came to the brokers directly, or by way of a node that had"
+            " not begun to look; what it sends is not seen, and records alone tell of it"
         )
     is_away = event.because == UnseenBecause.NODE_AWAY
     what = "saw nothing, as it was away" if is_away else "saw more than it could keep"
