@@ -20,6 +20,7 @@ from coordinator.core.partitioning import partition_for
 from coordinator.internal_topics import AUDIT_TOPIC, SIGHTINGS_TOPIC
 from coordinator.logger import logger
 from coordinator.observe.records.following import OffsetsFollower
+from coordinator.observe.records.other_kinds import record_of_any_kind
 from coordinator.observe.topic_ids import TopicIds
 from coordinator.watch.handover import Handover
 from coordinator.watch.positions import PositionError, now_ms
@@ -213,7 +214,7 @@ class NodeWatch:
             }
             with (
                 closing(SightingTopic(self._server, logs_from)) as seen,
-                OffsetsFollower(self._server, groups=self._watched) as follower,
+                OffsetsFollower(self._server, groups=self._watched, decode=record_of_any_kind) as follower,
                 TopicIds(self._server) as names,
             ):
                 earliest = follower.starts()

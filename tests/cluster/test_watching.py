@@ -10,11 +10,14 @@ from pathlib import Path
 from typing import Any, Final
 
 import pytest
-from confluent_kafka import Consumer
+from confluent_kafka import Consumer, ShareConsumer
 
+from _wire.messages.share_group_heartbeat import ShareGroupHeartbeatRequest
+from _wire.messages.streams_group_heartbeat import StreamsGroupHeartbeatRequest, Subtopology, Topology
 from coordinator.client.audit_topic import AuditTopic
 from coordinator.client.cluster import EARLIEST
 from tests.cluster.running import RunningNodes
+from tests.cluster.test_other_kinds_of_groups import ask, coordinator_of
 from tests.differential.kafka import KafkaMissing, RunningKafka
 from tests.waiting import wait_for
 from tests.wire_client import WireClient
@@ -35,6 +38,17 @@ KAFKA_SETTINGS: Final = {
     "group.consumer.session.timeout.ms": "3000",
     "group.consumer.min.heartbeat.interval.ms": "500",
     "group.consumer.heartbeat.interval.ms": "500",
+    "share.coordinator.state.topic.num.partitions": "4",
+    "share.coordinator.state.topic.replication.factor": "1",
+    "share.coordinator.state.topic.min.isr": "1",
+    "group.share.min.session.timeout.ms": "3000",
+    "group.share.session.timeout.ms": "6000",
+    "group.share.min.heartbeat.interval.ms": "500",
+    "group.share.heartbeat.interval.ms": "500",
+    "group.streams.min.session.timeout.ms": "3000",
+    "group.streams.session.timeout.ms": "6000",
+    "group.streams.min.heartbeat.interval.ms": "500",
+    "group.streams.heartbeat.interval.ms": "500",
 }
 
 Event = dict[str, Any]
@@ -312,3 +326,59 @@ def test_from_when_to_when_a_node_saw_nothing_is_told_of_the_groups_whose_member
         assert unseen["by_node"] in heard_by
         assert 0 < unseen["until_ms"] - unseen["from_ms"] < 60_000
         assert f"node {unseen['by_node']} saw nothing, as it was away, for" in watched.why(group_id)
+
+
+def test_members_of_a_share_group_that_leave_and_that_are_killed_are_told_apart(watched: Watched):
+    group_id = "watched-shared"
+    settings = {"bootstrap.servers": watched.nodes.bootstrap, "group.id": group_id, "log_level": 3}
+    stays = ShareConsumer({**settings, "client.id": "stays"})
+    leaves = ShareConsumer({**settings, "client.id": "leaves"})
+    for consumer in (stays, leaves):
+        consumer.subscribe([TOPIC])
+
+    def is_told() -> bool:
+        for consumer in (stays, leaves):
+            consumer.poll(0.1)
+        stable = [event for event in watched.events(group_id) if event["kind"] == "generation.stable"]
+        return bool(stable) and stable[-1]["members"] == 2
+
+    wait_for(is_told, SECONDS, "a share group of two members to be told", every_ms=200)
+    leaves.close()
+    removed = watched.wait_for(group_id, "member.removed", client_id="leaves")
+    assert (removed["cause"], removed["is_inferred"]) == ("member_left", False)
+    joining = ShareGroupHeartbeatRequest(
+        group_id=group_id, member_id="m" * 22, member_epoch=0, subscribed_topic_names=[TOPIC]
+    )
+    # One heartbeat, and nothing more.
+    assert ask(coordinator_of(watched.nodes, group_id), joining).error_code == 0
+    removed = watched.wait_for(group_id, "member.removed", cause="session_expired")
+    assert removed["member"]["member_id"] == "m" * 22
+    assert (removed["is_inferred"], removed["connection_open"]) == (False, False)
+    assert "group.unseen" not in [event["kind"] for event in watched.events(group_id)]
+    stays.close()
+
+
+def test_members_of_a_streams_group_are_told(watched: Watched):
+    group_id = "watched-streams"
+    topology = Topology(epoch=1, subtopologies=[Subtopology(subtopology_id="0", source_topics=[TOPIC])])
+    joining = StreamsGroupHeartbeatRequest(
+        group_id=group_id,
+        member_id="s" * 22,
+        member_epoch=0,
+        rebalance_timeout_ms=10_000,
+        topology=topology,
+        active_tasks=[],
+        standby_tasks=[],
+        warmup_tasks=[],
+        process_id="p",
+        client_tags=[],
+    )
+    broker = coordinator_of(watched.nodes, group_id)
+
+    def has_joined() -> bool:
+        return bool(ask(broker, joining).error_code == 0)
+
+    wait_for(has_joined, SECONDS, "the member to join", every_ms=100)
+    assert watched.wait_for(group_id, "group.created")["group_type"] == "streams"
+    removed = watched.wait_for(group_id, "member.removed", cause="session_expired")
+    assert removed["member"]["member_id"] == "s" * 22
