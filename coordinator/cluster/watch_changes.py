@@ -91,9 +91,10 @@ class WatchChanges:
     def _groups_of(self, name: str) -> Steps[list[str]]:
         """The groups at the cluster that the name or pattern is about, of the partitions that are led here."""
         partitions = {shard.partition for shard in self._active()}
-        found, pattern = [], GroupPattern(name)
+        found, pattern, own = [], GroupPattern(name), self.watching.watched.nodes_group_id
         for position, group_id in enumerate((yield from self._tasks.steps(self._list_groups)), 1):
-            if pattern.matches(group_id) and self._coordinator.partition_of(group_id) in partitions:
+            is_meant = pattern.matches(group_id) and group_id != own
+            if is_meant and self._coordinator.partition_of(group_id) in partitions:
                 found.append(group_id)
             if position % GROUPS_AT_ONCE == 0:
                 yield

@@ -18,7 +18,7 @@ class WatchedGroups(Container[str]):
 
     def __init__(self, patterns: Iterable[str], nodes_group_id: str, is_owned: Callable[[str], bool]) -> None:
         self._is_owned = is_owned
-        self._nodes_group_id = nodes_group_id
+        self.nodes_group_id: Final = nodes_group_id
         self._settings = {name: WatchRule(is_watched=True, at_ms=0, by=BY_SETTING) for name in patterns}
         self.rules: Mapping[str, WatchRule] = {}
         self._patterns: list[GroupPattern] = []
@@ -50,7 +50,7 @@ class WatchedGroups(Container[str]):
         found = self._names.get(group_id)
         if found is None:
             found = any(pattern.matches(group_id) for pattern in self._patterns)
-        return found and group_id != self._nodes_group_id
+        return found and group_id != self.nodes_group_id
 
     def __contains__(self, group_id: object) -> bool:
         return isinstance(group_id, str) and self.matches(group_id) and not self._is_owned(group_id)

@@ -107,7 +107,7 @@ class Node:
         watching: Any = SimpleNamespace(prepare=self._prepare, follow_rules=self._follow, watched=self.watched)
 
         async def listed() -> list[str]:
-            return ["web-0", "web-1", "web-3", "other-0"]
+            return ["web-0", "web-1", "web-3", "other-0", "nodes"]
 
         self.changes = WatchChanges(coordinator, ownership, watching, listed, lambda: 7)
 
@@ -143,6 +143,10 @@ def test_each_partition_that_is_led_gets_a_rule_also_one_that_names_a_group():
 def test_groups_of_the_partitions_that_are_led_are_told_and_which_the_nodes_have():
     result = Node(0, 1).would("web-*")
     assert (result.groups, result.owned, result.taken) == (["web-0", "web-1"], ["web-1"], [])
+
+
+def test_the_group_of_the_nodes_is_none_of_them():
+    assert Node(0, 1, 2, 3).would("*").groups == ["other-0", "web-0", "web-1", "web-3"]
 
 
 def test_a_dry_run_changes_nothing():
