@@ -24,7 +24,7 @@ COMPILED := $(shell find _wire coordinator \( -path '*/messages' -prune \) -o -t
 COMPILED_TESTS := $(shell find tests -name '*.pyx' -o -name '*.pxd')
 BENCHES := $(sort $(wildcard tests/bench/bench_*.py))
 
-.PHONY: help image-check manifests-check wheels audit-cases build build-tests demo cluster-demo cluster-front-demo cluster-rounds run debug check test test-computing test-realtime test-spark compare-acls compare-requests conformance-kafka crash rolling-restart upgrade-check upgrade-folder eos eos-java flink-sink folder-swap franz-go-tests fuzz instructions interop interop-ci kafka-tools screenshots simulate simulate-cluster simulate-world world-real streams streams-cases mutate nightly observe-cases observe-demo relay-kafka tests-of lint format docs hostile bench bench-acls bench-assignors bench-broker bench-broker-logs bench-cleaner bench-cluster bench-consumer-assignors bench-consumer-offsets bench-coordinator bench-dashboard bench-instructions bench-load bench-offsets-scan bench-partitions bench-pipeline bench-relay bench-testkit bench-timers bench-wire lock testing-examples clean java python watch-rounds bench-watch
+.PHONY: help image-check manifests-check wheels audit-cases build build-tests demo cluster-demo cluster-front-demo cluster-watch-demo cluster-rounds run debug check test test-computing test-realtime test-spark compare-acls compare-requests conformance-kafka crash rolling-restart upgrade-check upgrade-folder eos eos-java flink-sink folder-swap franz-go-tests fuzz instructions interop interop-ci kafka-tools screenshots simulate simulate-cluster simulate-world world-real streams streams-cases mutate nightly observe-cases observe-demo relay-kafka tests-of lint format docs hostile bench bench-acls bench-assignors bench-broker bench-broker-logs bench-cleaner bench-cluster bench-consumer-assignors bench-consumer-offsets bench-coordinator bench-dashboard bench-instructions bench-load bench-offsets-scan bench-partitions bench-pipeline bench-relay bench-testkit bench-timers bench-wire lock testing-examples clean java python watch-rounds bench-watch
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 16
@@ -42,6 +42,9 @@ cluster-demo: build-tests java ## the Spark job on a standalone cluster on this 
 
 cluster-front-demo: build-tests java ## nodes in front of a Kafka of three brokers, under four client libraries: nodes and a broker are killed, and what the group noticed (Java, Maven, Go)
 	@$(BIN)/python -m tests.cluster.front_demo $(if $(DASHBOARD),--dashboard)
+
+cluster-watch-demo: build-tests java ## a Kafka and a node that only watches: consumers of two libraries and both protocols, killed, suspended and slow, and why each is gone (Java, Maven)
+	@$(BIN)/python -m tests.cluster.watch_demo $(if $(DASHBOARD),--dashboard)
 
 observe-demo: build-tests java ## a real Kafka of KAFKA (4.3.1), consumers that join, leave, crash and stall, and why their groups rebalanced, by its records and its log (Java, Maven)
 	@$(BIN)/python -m tests.observe.demo

@@ -218,6 +218,8 @@ FIELDS: Final[dict[str, str]] = {
     "broker_id": "the broker that wrote the line; null if it is not known",
     "is_owned": "whether the nodes own the group, too",
     "since_ms": "when it was found first, in ms since the epoch",
+    "because": "`node_away`, `facts_dropped` or `not_through_nodes`",
+    "by_node": "`node.id` of the node; null if it is about no node",
 }
 """Field → what it is, in a few words."""
 
@@ -235,6 +237,8 @@ INFERRED: Final[dict[InferredCause, str]] = {
     "bytes.",
     InferredCause.TOPICS_OR_SUBSCRIPTION_CHANGED: "In a consumer group: topics appeared, vanished or grew, or a member "
     "subscribes to others.",
+    InferredCause.ADOPTED: "Of `group.removed`: nodes in front of the cluster coordinate the group, and go on telling "
+    "of it.",
 }
 
 OF_KIND: Final = {

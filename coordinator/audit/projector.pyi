@@ -49,6 +49,13 @@ class AuditProjector:
         """The offset in the audit topic that the next record will get."""
 
     @property
+    def seq_max(self) -> int:
+        """No event that was written has a larger `seq`."""
+
+    def begin_above(self, seq: int) -> None:
+        """Begin the numbers of groups without events above `seq`, as somebody else has told of one of them."""
+
+    @property
     def checkpoint_offset(self) -> int:
         """The offset from which a start has to read the partition to know all live groups."""
 

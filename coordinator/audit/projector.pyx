@@ -33,6 +33,7 @@ cdef int64_t RECORDS_PER_MEMBER = CHECKPOINT_RECORDS_PER_MEMBER
 cdef class AuditProjector:
     cdef readonly dict groups
     cdef readonly int64_t next_offset
+    cdef int64_t lead
     cdef readonly int64_t checkpoint_offset
     cdef readonly int64_t checkpoint_end_offset
     cdef readonly int64_t checkpoint_ms
@@ -107,8 +108,15 @@ cdef class AuditProjector:
         """
         cdef GroupAuditState state = self.groups.get(group_id)
         if state is None:
-            state = self.groups[group_id] = GroupAuditState(self.next_offset)
+            state = self.groups[group_id] = GroupAuditState(self.next_offset + self.lead)
         return state
+
+    @property
+    def seq_max(self):
+        return self.next_offset + self.lead
+
+    def begin_above(self, int64_t seq):
+        self.lead = max(self.lead, seq - self.next_offset)
 
     cdef tuple write(
         self, event_class, group_id, GroupAuditState state, int64_t at_ms, state_before, int64_t generation_before,
@@ -157,6 +165,7 @@ cdef class AuditProjector:
     def resume(self, groups, int64_t now_ms, int64_t end_offset, cause=None):
         replay, self.replay = self.replay, AuditReplay(0)
         self.next_offset = self.checkpoint_end_offset = end_offset
+        self.lead = 0
         self.checkpoint_offset = replay.checkpoint_offset
         self.checkpoint_ms = now_ms if replay.checkpoint_ms is None else replay.checkpoint_ms
         return resume(self, replay.cursors, groups, now_ms, cause)

@@ -10,7 +10,14 @@ import click
 from coordinator.cli.server_options import server_option
 from coordinator.cli.terminal import json_option, one_line_errors, print_json, table
 from coordinator.client.bootstrap import Bootstrap
-from coordinator.client.group_owners import ChangeResult, GroupChange, change_owners, describe_ownership
+from coordinator.client.group_owners import (
+    ChangeResult,
+    GroupChange,
+    WatchedResult,
+    change_owners,
+    change_watched,
+    describe_ownership,
+)
 from coordinator.printable import printable
 
 ASKED_AGAIN_SECONDS: Final = 1.0
@@ -22,7 +29,7 @@ NAMES_ARGUMENT: Final = click.argument("names", metavar="GROUP|PATTERN...", narg
 
 @click.group
 def command() -> None:
-    """Adopt groups of a Kafka cluster, give them back, and show who coordinates what.
+    """Adopt groups of a Kafka cluster, give them back, watch others, and show who coordinates what.
 
     Patterns have * for any characters and ? for one. --bootstrap names a node (`coordinator serve --cluster`).
     """
@@ -69,6 +76,47 @@ def release_command(names: Sequence[str], dry_run: bool, bootstrap: Bootstrap) -
     _print(result, "would be given back" if dry_run else "given back", "stays with the nodes: its members here are")
 
 
+@command.command("watch", short_help="Tell of groups that stay with the cluster.")
+@NAMES_ARGUMENT
+@DRY_RUN_OPTION
+@server_option
+@one_line_errors()
+def watch_command(names: Sequence[str], dry_run: bool, bootstrap: Bootstrap) -> None:
+    """Have all nodes watch these groups, and groups that are made later and match: they stay with the cluster.
+
+    What passes by way of the nodes is seen from now on; nothing has to be stopped.
+    """
+    result = change_watched(bootstrap, names, is_watched=True, validate_only=dry_run)
+    _print_watched(result, "would be watched" if dry_run else "is watched")
+
+
+@command.command("unwatch", short_help="Watch groups no more.")
+@NAMES_ARGUMENT
+@DRY_RUN_OPTION
+@server_option
+@one_line_errors()
+def unwatch_command(names: Sequence[str], dry_run: bool, bootstrap: Bootstrap) -> None:
+    """Have all nodes tell no more of these groups. Give the names and patterns that `cluster status` lists.
+
+    A group that another pattern is about is still watched by that, unless it is named here itself.
+    """
+    result = change_watched(bootstrap, names, is_watched=False, validate_only=dry_run)
+    _print_watched(result, "would be watched by this no more" if dry_run else "is watched by this no more")
+
+
+def _print_watched(result: WatchedResult, done: str) -> None:
+    """One line for each group; exit with 1 if the rule is not everywhere."""
+    for group_id, is_owned in result.groups.items():
+        own = "is coordinated by the nodes, which tell of it for that"
+        click.echo(f"{printable(group_id)} {own if is_owned else done}")
+    if not result.groups and not result.problems:
+        click.echo("no group at the cluster matches; the rule holds for groups that are made later")
+    for problem in result.problems:
+        click.echo(f"coordinator: {printable(problem)}", err=True)
+    if result.problems:
+        sys.exit(HELD)
+
+
 def _held(result: ChangeResult) -> list[GroupChange]:
     return [group for group in result.groups if group.members]
 
@@ -107,6 +155,7 @@ def status_command(bootstrap: Bootstrap, as_json: bool) -> None:
                 "rules": [rule._asdict() for rule in ownership.rules],
                 "unreachable": list(ownership.unreachable),
                 "unchecked": list(ownership.unchecked),
+                "watched": [rule._asdict() for rule in ownership.watched],
             }
         )
         return
@@ -118,11 +167,12 @@ def status_command(bootstrap: Bootstrap, as_json: bool) -> None:
             str(len(node.unserved)),
             str(len(node.groups)),
             str(len(node.without_sentinel)),
+            str(node.watched_groups),
         ]
         for node in ownership.nodes
     ]
-    head = ["node", "address", "partitions", "not served", "groups", "without sentinel"]
-    for line in table([head, *rows], right=frozenset({0, 2, 3, 4, 5})):
+    head = ["node", "address", "partitions", "not served", "groups", "without sentinel", "watched"]
+    for line in table([head, *rows], right=frozenset({0, 2, 3, 4, 5, 6})):
         click.echo(line)
     if ownership.rules:
         words = {True: "the nodes", False: "the cluster"}
@@ -130,6 +180,12 @@ def status_command(bootstrap: Bootstrap, as_json: bool) -> None:
         for line in table(
             [["groups", "coordinated by"], *([rule.name, words[rule.is_adopted]] for rule in ownership.rules)]
         ):
+            click.echo(line)
+    if ownership.watched:
+        by = {True: "watched", False: "not watched"}
+        head = ["groups at the cluster", "", "by"]
+        click.echo()
+        for line in table([head, *([rule.name, by[rule.is_watched], rule.by] for rule in ownership.watched)]):
             click.echo(line)
     if ownership.unchecked:
         click.echo()

@@ -29,10 +29,12 @@ from coordinator.client.recent_server_events import Lately, recent_server_events
 from coordinator.client.wire import ClientError
 from coordinator.dashboard.links import page_url
 from coordinator.explain import workers
+from coordinator.explain.claims.notes import NotSeen
 from coordinator.explain.findings import Finding, findings
 from coordinator.explain.generation import Generation, MemberPart
 from coordinator.explain.history import GroupHistory
 from coordinator.explain.makers.findings.progress import go_on
+from coordinator.explain.notes import notes
 from coordinator.explain.positions import position_findings
 from coordinator.explain.protocols.table import protocol_of
 from coordinator.explain.story import Story, story_of, why
@@ -43,6 +45,7 @@ from coordinator.printable import printable
 UNITS_MS: Final = {"s": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
 GENERATIONS_SHOWN: Final = 12
 MEMBERS_SHOWN: Final = 10
+UNSEEN_SHOWN: Final = 3
 CAUSES_SHOWN: Final = 3
 STORY_LINES_SHOWN: Final = 12
 """Lines of a story, without its advice, that are printed unless all are asked for."""
@@ -244,6 +247,9 @@ def _screen(
     if history.gaps:
         missing = sum(gap.last_seq - gap.first_seq + 1 for gap in history.gaps)
         yield paragraph(f"{counted(missing, 'event')} are missing, so some of this may be incomplete")
+    unseen = [found for found in notes(history) if isinstance(found.claim, NotSeen)]
+    for found_note in unseen[-UNSEEN_SHOWN:]:
+        yield paragraph(f"not seen, {at(found_note.time_ms)}: {found_note.text}")
     yield ""
     if recent is not None:
         yield from _summed_up(history, recent, at)

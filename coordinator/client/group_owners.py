@@ -8,6 +8,7 @@ import msgspec
 
 from _wire.errors import ErrorCode
 from _wire.messages.alter_group_owners import AlterGroupOwnersRequest, GroupOwnerChange
+from _wire.messages.alter_watched_groups import AlterWatchedGroupsRequest, WatchChange
 from _wire.messages.describe_group_owners import DescribeGroupOwnersRequest
 from coordinator.client.bootstrap import Bootstrap
 from coordinator.client.wire import ClientError, ConnectionClosed, WireConnection
@@ -29,6 +30,8 @@ class NodeState(NamedTuple):
     groups: tuple[str, ...]
     without_sentinel: tuple[str, ...]
     """Those of them whose sentinel is not known to be at the cluster."""
+    watched_groups: int = 0
+    """How many groups that stay with the cluster it tells of."""
 
 
 class OwnerRule(NamedTuple):
@@ -36,6 +39,15 @@ class OwnerRule(NamedTuple):
 
     name: str
     is_adopted: bool
+    by: str
+    at_ms: int
+
+
+class WatchRule(NamedTuple):
+    """Which groups that stay with the cluster the nodes watch. `at_ms` is 0 where a setting, `by`, says so."""
+
+    name: str
+    is_watched: bool
     by: str
     at_ms: int
 
@@ -49,6 +61,7 @@ class Ownership(msgspec.Struct, frozen=True):
     """Nodes that do not answer, with the reason."""
     unchecked: tuple[str, ...] = ()
     """Nodes to which any client that may READ their group is a node."""
+    watched: tuple[WatchRule, ...] = ()
 
 
 class GroupChange(msgspec.Struct, frozen=True):
@@ -67,6 +80,14 @@ class ChangeResult(msgspec.Struct, frozen=True):
     problems: tuple[str, ...]
 
 
+class WatchedResult(msgspec.Struct, frozen=True):
+    """What changes of what is watched come to."""
+
+    groups: dict[str, bool]
+    """Group at the cluster → whether the nodes coordinate it, and tell of it for that."""
+    problems: tuple[str, ...]
+
+
 def describe_ownership(bootstrap: Bootstrap) -> Ownership:
     """Ask all nodes.
 
@@ -77,6 +98,7 @@ def describe_ownership(bootstrap: Bootstrap) -> Ownership:
     rules: dict[str, OwnerRule] = {}
     unreachable: list[str] = []
     unchecked: list[str] = []
+    watched: dict[str, WatchRule] = {}
     for address in _addresses(bootstrap):
         try:
             with _connected(bootstrap.at(address)) as connection:
@@ -88,6 +110,11 @@ def describe_ownership(bootstrap: Bootstrap) -> Ownership:
         if not answer.checked_by:
             unchecked.append(address)
         rules |= {rule.name: OwnerRule(rule.name, rule.is_adopted, rule.by, rule.at_ms) for rule in answer.rules}
+        watched |= {
+            rule.name: WatchRule(rule.name, rule.is_watched, rule.by, rule.at_ms)
+            for rule in answer.watched
+            if rule.name not in watched or rule.at_ms > watched[rule.name].at_ms
+        }
         nodes.append(
             NodeState(
                 answer.node_id,
@@ -96,9 +123,16 @@ def describe_ownership(bootstrap: Bootstrap) -> Ownership:
                 tuple(sorted(partition.partition for partition in answer.partitions if partition.state != "active")),
                 tuple(sorted(group.group_id for group in answer.groups)),
                 tuple(sorted(group.group_id for group in answer.groups if not group.has_sentinel)),
+                answer.watched_groups,
             )
         )
-    return Ownership(tuple(nodes), tuple(rules[name] for name in sorted(rules)), tuple(unreachable), tuple(unchecked))
+    return Ownership(
+        tuple(nodes),
+        tuple(rules[name] for name in sorted(rules)),
+        tuple(unreachable),
+        tuple(unchecked),
+        tuple(watched[name] for name in sorted(watched)),
+    )
 
 
 def change_owners(
@@ -137,6 +171,42 @@ def change_owners(
             if not needed[name] or needed[name] - done_partitions[name]
         ]
     return ChangeResult(tuple(groups[group_id] for group_id in sorted(groups)), tuple(problems))
+
+
+def change_watched(
+    bootstrap: Bootstrap, names: Sequence[str], *, is_watched: bool, validate_only: bool = False
+) -> WatchedResult:
+    """Have the nodes watch these groups or patterns from now on, or watch them no more.
+
+    It is done when each partition of the log has the rule; as with `change_owners`, the same change once more is
+    harmless.
+
+    Raises:
+        ClientError: a node does not answer; other nodes may have made the change.
+    """
+    changes = [WatchChange(name=name, is_watched=is_watched) for name in names]
+    request = AlterWatchedGroupsRequest(changes=changes, validate_only=validate_only)
+    groups: dict[str, bool] = {}
+    problems: list[str] = []
+    needed: dict[str, set[int]] = {name: set() for name in names}
+    done_partitions: dict[str, set[int]] = {name: set() for name in names}
+    for address in _addresses(bootstrap):
+        with _connected(bootstrap.at(address)) as connection:
+            answer = connection.request(request, VERSION)
+        _check(answer)
+        for result in answer.results:
+            needed[result.name].update(result.needed)
+            done_partitions[result.name].update(result.taken)
+            if result.error_code != ErrorCode.NONE:
+                problems.append(f"{result.name}: {result.error_message} ({address})")
+            groups |= {group_id: group_id in result.owned for group_id in result.groups}
+    if not validate_only:
+        problems += [
+            _missing(name, needed[name], done_partitions[name])
+            for name in names
+            if needed[name] - done_partitions[name]
+        ]
+    return WatchedResult(dict(sorted(groups.items())), tuple(problems))
 
 
 def _missing(name: str, needed: set[int], done_partitions: set[int]) -> str:

@@ -2,13 +2,14 @@
 
 import asyncio
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from coordinator.audit.schema import CoordinatorPaused
 from coordinator.client.bootstrap import Bootstrap
 from coordinator.cluster.brokers.brokers import Broker, Brokers
 from coordinator.cluster.brokers.errors import BrokerError
-from coordinator.cluster.brokers.tasks import Tasks
+from coordinator.cluster.brokers.tasks import Tasks, completed
 from coordinator.cluster.directory import NodeDirectory
 from coordinator.cluster.front import FrontParts, front_home, login_terms, make_broker_listeners
 from coordinator.cluster.groups.group_settings import ClusterGroupSettings
@@ -35,6 +36,8 @@ from coordinator.cluster.rights.rights import CachedRights
 from coordinator.cluster.rights.visible_topics import VisibleTopics
 from coordinator.cluster.security import check_connections_of_clients, node_security, nodes_secret
 from coordinator.cluster.sentinels.sentinels import Sentinels
+from coordinator.cluster.watch_changes import WatchChanges
+from coordinator.cluster.watched_groups import WatchedGroups
 from coordinator.cluster.watching import Watching
 from coordinator.config import cluster_keys as keys
 from coordinator.config.key import ConfigError
@@ -151,13 +154,13 @@ class ClusterNode(ServingNode):
 
             self._append_times = TimeHistogram(APPEND_BOUNDS_MS)
         log = await self._reach_cluster()
-        await self._prepare_watching(log)
         config, loop, links, lost = self._config, self.loop, self.links, LostPartitions(self.loop.now_ms)
         appended = _ignore_time if self._append_times is None else self._append_times.observe
         listing = TopicListing(links.topics.all, _no_metadata_log, self._visible.visible)
         logs = group_home(config, loop, links, log, self._owner, lost, appended, listing)
         self.groups = make_group_parts(config, loop, logs, self._metrics)
         self.home = make_cluster_home(config, loop, links, self.groups, self._owner, lost)
+        await self._make_watching(log)
         self._make_front()
         self._is_started = True
         self._schedule()
@@ -178,27 +181,23 @@ class ClusterNode(ServingNode):
             config[keys.MEMBERSHIP_TOPIC_REPLICATION_FACTOR],
         )
 
-    async def _prepare_watching(self, log: LogTopics) -> None:
-        config = self._config
+    async def _make_watching(self, log: LogTopics) -> None:
+        """Make it; where a setting names groups, a cluster where none can be watched ends the start."""
+        config, links, ownership = self._config, self.links, self.home.ownership
         patterns = config[keys.CLUSTER_WATCH]
-        if not patterns:
-            return
         min_in_sync, replicas = config[keys.MEMBERSHIP_TOPIC_MIN_ISR], config[keys.MEMBERSHIP_TOPIC_REPLICATION_FACTOR]
-        await prepare_sightings(self.links.brokers, log, min_in_sync, replicas)
-        server = Bootstrap(config[keys.CLUSTER_BOOTSTRAP_SERVERS], self._security.own)
-        nodes_group_id = config[keys.CLUSTER_NODES_GROUP_ID]
         self._watching = Watching(
-            server,
+            Bootstrap(config[keys.CLUSTER_BOOTSTRAP_SERVERS], self._security.own),
             self._owner.node_id,
-            patterns,
-            nodes_group_id,
+            WatchedGroups(patterns, config[keys.CLUSTER_NODES_GROUP_ID], ownership.is_owned),
             log.partition_count,
             self.leads,
-            self._is_owned,
+            partial(prepare_sightings, links.brokers, log, min_in_sync, replicas),
+            self.loop.wall_ms,
         )
-
-    def _is_owned(self, group_id: str) -> bool:
-        return self.home.ownership.is_owned(group_id)
+        self._watching.follow(self.groups.coordinator, ownership)
+        if patterns:
+            await completed(self._watching.prepare())
 
     def _make_front(self) -> None:
         config, links, groups, home = self._config, self.links, self.groups, self.home
@@ -211,8 +210,18 @@ class ClusterNode(ServingNode):
             node_id_base=config[keys.CLUSTER_NODE_ID_BASE],
             partition_of=groups.coordinator.partition_of,
         )
+        assert self._watching is not None
+        watch_changes = WatchChanges(
+            groups.coordinator, home.ownership, self._watching, links.brokers.list_groups, self.loop.wall_ms
+        )
         owners = OwnerHandlers(
-            groups.coordinator, self.leads, home.ownership, home.changes, links.sentinels, self._checked_by
+            groups.coordinator,
+            self.leads,
+            home.ownership,
+            home.changes,
+            watch_changes,
+            links.sentinels,
+            self._checked_by,
         )
         parts = FrontParts(
             config=config,
@@ -230,7 +239,7 @@ class ClusterNode(ServingNode):
             peers_log_in=self._security.own.login is not None,
             peer_token=self._seals.peer_token,
             check_lease=self.leads.check_lease,
-            tap=None if self._watching is None else self._watching.tap,
+            tap=self._watching.tap,
         )
         terms = login_terms(parts, self._listener) if parts.peers_log_in else None
         front = front_home(parts, self._listener, self._rights, terms)

@@ -52,6 +52,7 @@ class GroupOwnership:
         self._noting: dict[str, list[Owns]] = {}
         """Group → who waits until its note is stored."""
         self._on_held: list[Callable[[str], None]] = []
+        self._on_moved: list[Callable[[str, bool], None]] = []
         self._keeping: dict[int, asyncio.Task[None]] = {}
         """Partition → what sees that its groups have their sentinels."""
 
@@ -61,6 +62,13 @@ class GroupOwnership:
     def on_held(self, listener: Callable[[str], None]) -> None:
         """Call `listener` with each group that the nodes were asked for, and which has members at the cluster."""
         self._on_held.append(listener)
+
+    def on_moved(self, listener: Callable[[str, bool], None]) -> None:
+        """Call `listener` with each group that has become the nodes', and True, or the cluster's, and False.
+
+        Before anything else happens to the group.
+        """
+        self._on_moved.append(listener)
 
     # ---- rules
 
@@ -168,6 +176,8 @@ class GroupOwnership:
             return
 
         def completed(problem: StoreError | None) -> None:
+            if problem is None:
+                self._moved(group_id, is_owned=True)
             for each in self._noting.pop(group_id):
                 each(sentinel if problem is None else ErrorCode.COORDINATOR_NOT_AVAILABLE)
 
@@ -176,7 +186,17 @@ class GroupOwnership:
 
     def disown(self, group_id: str, answered: Callable[[StoreError | None], None]) -> None:
         """Note that the group is the nodes' no more: its sentinel has left, and a rule may adopt it again."""
-        self.leave_note(group_id, owned_record(group_id, None), answered)
+
+        def completed(problem: StoreError | None) -> None:
+            if problem is None:
+                self._moved(group_id, is_owned=False)
+            answered(problem)
+
+        self.leave_note(group_id, owned_record(group_id, None), completed)
+
+    def _moved(self, group_id: str, *, is_owned: bool) -> None:
+        for listener in self._on_moved:
+            listener(group_id, is_owned)
 
     def _is_held(self, group_id: str) -> None:
         for listener in self._on_held:

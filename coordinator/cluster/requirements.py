@@ -13,5 +13,6 @@ CLUSTER_REQUIREMENTS: Final[Mapping[str, tuple[Requirement, ...]]] = {
     **dict.fromkeys(OF_OTHER_KINDS, NOTHING),
     "DescribeGroupOwners": on_cluster(AclOperation.DESCRIBE),
     "AlterGroupOwners": on_cluster(AclOperation.ALTER),
+    "AlterWatchedGroups": on_cluster(AclOperation.ALTER),
 }
 """Name of an API → what it needs, of all that the node answers itself."""

@@ -64,3 +64,5 @@ class InferredCause(StrEnum):
     """The same of the leader, which begins a rebalance also with the same bytes."""
     TOPICS_OR_SUBSCRIPTION_CHANGED = "topics_changed_or_metadata_changed"
     """In a consumer group (KIP-848): topics appeared, vanished or grew, or a member subscribes to others."""
+    ADOPTED = "adopted"
+    """Nodes in front of the cluster coordinate the group: what they tell of it follows."""

@@ -87,6 +87,8 @@ class FoldedGroup:
         self.joined_ms: dict[Identity, int] | None = None
         """Client → when a member of it joined last, of those present; None: not looked up since that changed."""
         self.conversions: deque[schema.GroupConverted] = deque(maxlen=NOTES_KEPT)
+        self.unseen: deque[schema.GroupUnseen] = deque(maxlen=NOTES_KEPT)
+        """What nodes that watch the group did not see."""
         self.coordinator_events: deque[schema.CoordinatorEvent] = deque(maxlen=NOTES_KEPT)
         """Starts, stops and pauses of the coordinator itself, if the reader of the events told of them."""
         self.last_sign: Sign | None = None

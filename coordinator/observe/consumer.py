@@ -1,4 +1,4 @@
-"""Records of a consumer group (KIP-848) → events.
+"""Records of a consumer group (KIP-848), and of share and streams groups, which have epochs, too → events.
 
 Each change is a record of its own. What changes a group comes before the record of the epoch that it raises; then the
 target assignment is made for that epoch, and each member gets to the epoch as soon as it holds what it shall. When all
@@ -15,6 +15,8 @@ from coordinator.core.causes import Cause
 from coordinator.observe.group_so_far import (
     CLASSIC,
     CONSUMER,
+    SHARE,
+    STREAMS,
     EventEmitter,
     GroupSoFar,
     MemberSoFar,
@@ -29,6 +31,7 @@ from coordinator.observe.records.stored import (
     GroupTopics,
     MatchedTopics,
     TargetEpoch,
+    TopologyTopics,
 )
 
 TopicNames = Callable[[str], str]
@@ -45,18 +48,19 @@ UNKNOWN_DIGEST: Final = b""
 
 def consumer_events(emitter: EventEmitter, record: Any, name_of: TopicNames) -> None:
     """Tell what the record changes, and take it over."""
+    kind = getattr(record, "group_type", CONSUMER)
     if isinstance(record, GroupEpoch) and record.epoch is None:
-        if emitter.so_far.protocol == CONSUMER:
-            delete_or_convert(emitter)
+        if emitter.so_far.protocol == kind:
+            (delete_or_convert if kind == CONSUMER else EventEmitter.remove)(emitter)
         return
-    if emitter.so_far.protocol != CONSUMER or emitter.so_far.is_converting:
+    if emitter.so_far.protocol != kind or emitter.so_far.is_converting:
         if isinstance(record, ConsumerMember) and record.topics is None:
             return  # of a group that is gone
-        if emitter.so_far.protocol == CLASSIC and emitter.so_far.is_converting:
+        if kind == CONSUMER and emitter.so_far.protocol == CLASSIC and emitter.so_far.is_converting:
             _upgrade(emitter)
         else:
             emitter.remove()
-            emitter.create(CONSUMER, "consumer")
+            emitter.create(kind, kind)
     match record:
         case ConsumerMember(topics=None):
             _member_gone(emitter, record.member_id)
@@ -76,6 +80,8 @@ def consumer_events(emitter: EventEmitter, record: Any, name_of: TopicNames) -> 
             add_trigger(emitter, trigger(Cause.TOPICS_CHANGED, None, emitter.time_ms))
         case CurrentAssignment():
             _current(emitter, record, name_of)
+        case TopologyTopics():
+            emitter.so_far.reads = record.reads
 
 
 def add_trigger(emitter: EventEmitter, found: dict[str, Any]) -> None:
@@ -146,7 +152,7 @@ def epoch_events(emitter: EventEmitter, record: GroupEpoch) -> None:
     epoch = record.epoch or 0
     if epoch < emitter.so_far.generation_id:  # the records between were compacted away
         emitter.remove()
-        emitter.create(CONSUMER, "consumer")
+        emitter.create(record.group_type, record.group_type)
     so_far = emitter.so_far
     if epoch == so_far.generation_id:
         so_far.metadata_hash = record.metadata_hash
@@ -161,7 +167,8 @@ def epoch_events(emitter: EventEmitter, record: GroupEpoch) -> None:
     before = so_far.generation_id or min(epoch, FIRST_EPOCH_MAX) - 1
     emitter.begin(epoch, triggers, emitter.time_ms, epoch - before - 1)
     so_far.generation_id, so_far.metadata_hash, so_far.triggers = epoch, record.metadata_hash, []
-    so_far.started_ms, so_far.is_open, so_far.state = emitter.time_ms, True, "Assigning"
+    so_far.started_ms, so_far.is_open, so_far.has_target = emitter.time_ms, True, False
+    so_far.state = "Stable" if so_far.protocol == SHARE else "Assigning"  # a share group has no other states
     if not so_far.members:
         so_far.is_open, so_far.state = False, "Empty"
         emitter.emit("group.emptied", rebalance_ms=0, triggers=triggers)
@@ -170,15 +177,17 @@ def epoch_events(emitter: EventEmitter, record: GroupEpoch) -> None:
 def target_events(emitter: EventEmitter, record: TargetEpoch) -> None:
     """The target of an older epoch is told too: a coordinator may compute it until after the epoch has risen again."""
     so_far = emitter.so_far
-    if not so_far.is_open or so_far.state != "Assigning" or not 0 < record.epoch <= so_far.generation_id:
+    awaits = not so_far.has_target if so_far.protocol == SHARE else so_far.state == "Assigning"
+    if not so_far.is_open or not awaits or not 0 < record.epoch <= so_far.generation_id:
         return
     is_late = record.epoch < so_far.generation_id
     if not is_late:
-        so_far.state = "Reconciling"
+        so_far.has_target = True
+        so_far.state = "Stable" if so_far.protocol == SHARE else "Reconciling"
     emitter.emit(
         "generation.started",
         leader=None,
-        protocol_type="consumer",
+        protocol_type=so_far.protocol,
         protocol_name=so_far.protocol_name,
         members=len(so_far.members),
         join_ms=None if is_late else since(emitter),
@@ -211,8 +220,15 @@ def _current(emitter: EventEmitter, record: CurrentAssignment, name_of: TopicNam
 def _named(so_far: GroupSoFar, member: MemberSoFar, by_id: TopicPartitions, name_of: TopicNames) -> TopicPartitions:
     """By names, as far as they are known; a topic keeps the one that it was told by first.
 
-    Of a group that was a classic one the names may follow from what a member held then.
+    Of a group that was a classic one the names may follow from what a member held then. Tasks are told by what they
+    read.
     """
+    if so_far.protocol == STREAMS:
+        read: TopicPartitions = {}
+        for subtopology, numbers in by_id.items():
+            for topic in so_far.reads.get(subtopology, (subtopology,)):
+                read[topic] = sorted({*read.get(topic, ()), *numbers})
+        return read
     new = [member_id for member_id in by_id if member_id not in so_far.topic_names]
     names = so_far.topic_names | {member_id: name_of(member_id) for member_id in new}
     unknown = [member_id for member_id in new if names[member_id] == member_id]

@@ -1,11 +1,13 @@
 """What was seen of one group, in order of time → its events, each with the places where it was seen."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
-from coordinator.core.causes import Cause
+from coordinator.audit.schema.sighted import Unseen
+from coordinator.audit.schema.unseen import UnseenBecause
+from coordinator.core.causes import Cause, InferredCause
 from coordinator.explain.generation import OF_EPOCHS
 from coordinator.observe.classic import classic_events
 from coordinator.observe.classic_lines import Gathered, Members, gathered_events
@@ -21,7 +23,7 @@ from coordinator.observe.places import Place, Source
 from coordinator.observe.polled import absent_events, polled_events
 from coordinator.observe.records.stored import ClassicGroup, GroupRecord
 from coordinator.observe.refusals import Refusal, Refusals, refusal_of
-from coordinator.observe.seen import SeenGroup
+from coordinator.observe.seen import ALWAYS_THERE, NodesThere, SeenGroup
 from coordinator.observe.typed import with_causes
 
 if TYPE_CHECKING:
@@ -59,10 +61,12 @@ class GroupObserver:
         has_records: bool,
         is_whole: bool = True,
         explained: Mapping[str, Removed] | None = None,
+        presence: NodesThere = ALWAYS_THERE,
     ) -> None:
         """`name_of`: topic id → name. `has_records`: whether the records of the group can be seen, too.
 
         `is_whole`: no line was left out. `explained`: member id → how it went, where no line of a broker says it.
+        `presence` says which nodes look at what passes.
         """
         self.group_id = group_id
         self.events: list[ObservedEvent] = []
@@ -79,6 +83,7 @@ class GroupObserver:
         self._lines = ConsumerLines(is_whole=is_whole)
         self._refusals = Refusals()
         self._seen = SeenGroup()
+        self._presence = presence
 
     def apply(self, seen: Seen) -> None:
         if isinstance(seen, ClientStatement):
@@ -170,9 +175,35 @@ class GroupObserver:
     def _keep(self, emitter: EventEmitter, *, is_inferred: bool) -> None:
         self._so_far = emitter.so_far
         for event in emitter.events:
-            seen = self._seen.add_to(event)
+            seen = self._seen.add_to(event, self._presence)
             places = (*emitter.places_of.get(event["seq"], ()), *self._lines.of(event), *seen)
             self.events.append(ObservedEvent(with_causes(event), places, is_inferred and _is_inferred(event, places)))
+        of_records = any(place.source is Source.RECORD for place in emitter.places)
+        for event in emitter.events if of_records else ():
+            if event["kind"] in _JOINS and self._seen.bypassed(event, self._presence):
+                self._emit_unseen(emitter.places[0], because=UnseenBecause.NOT_THROUGH_NODES, member=event["member"])
+
+    def _emit_unseen(self, place: Place, **fields: Any) -> None:
+        """That something may have happened which nobody saw."""
+        emitter = self._emitter(place)
+        emitter.emit("group.unseen", **fields)
+        self._keep(emitter, is_inferred=False)
+
+    def leave(self, place: Place) -> None:
+        """Others coordinate the group from now on, and tell of it: they got it when nobody was in it."""
+        self._finish(place)
+        so_far = self._so_far
+        if so_far.protocol == CLASSIC and so_far.members:
+            emptied = ClassicGroup(self.group_id, so_far.generation_id + 1, so_far.protocol_type)
+            self._apply_classic(place, emptied)
+        emitter = self._emitter(place)
+        for member_id in list(emitter.so_far.members):
+            emitter.leave(member_id)
+        emitter.removed_because = InferredCause.ADOPTED
+        if emitter.so_far.protocol in OF_EPOCHS:
+            end_epoch(emitter, self.group_id)
+        emitter.remove()
+        self._keep(emitter, is_inferred=False)
 
     # ---- polls
 
@@ -206,6 +237,15 @@ class GroupObserver:
 
     def _apply_sighting(self, statement: said.Sighted) -> None:
         """What a node saw pass. Of a classic group it may mean what a line of its coordinator says."""
+        sighting = statement.sighting
+        if isinstance(sighting, Unseen):
+            self._emit_unseen(
+                statement.place,
+                because=sighting.because,
+                from_ms=sighting.from_ms,
+                until_ms=sighting.at_ms,
+                by_node=sighting.node_id,
+            )
         for found in self._seen.apply(statement, self._so_far.generation_id):
             if self._so_far.protocol not in OF_EPOCHS:
                 self._apply_statement(found)
@@ -383,6 +423,7 @@ def _is_inferred(event: Event, places: Sequence[Place]) -> bool:
     return event["kind"] in _SAID_BY_LINES and not is_logged
 
 
+_JOINS: Final = frozenset({"member.joined", "static_member.replaced"})
 _SAID_BY_LINES: Final = frozenset({"member.removed", "rebalance.started", "member.joined", "static_member.replaced"})
 """Events of which records show the result alone: what they say of why is inferred."""
 

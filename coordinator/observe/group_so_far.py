@@ -20,6 +20,8 @@ Event = dict[str, Any]
 CLASSIC: Final = "classic"
 CONSUMER: Final = "consumer"
 """The protocol of KIP-848."""
+SHARE: Final = "share"
+STREAMS: Final = "streams"
 
 
 class MemberSoFar(msgspec.Struct):
@@ -62,7 +64,7 @@ class GroupSoFar(msgspec.Struct):
     seq: int = 0
     created_seq: int = 0
     protocol: str = ""
-    """CLASSIC or CONSUMER; empty while the group does not exist."""
+    """CLASSIC, CONSUMER, SHARE or STREAMS; empty while the group does not exist."""
     generation_id: int = 0
     state: str = ""
     protocol_type: str = ""
@@ -86,7 +88,9 @@ class GroupSoFar(msgspec.Struct):
     has_all_members: bool = False
     """Of a group that lines alone tell of: they begin with it, so that all its members are known."""
     has_target: bool = False
-    """Of an epoch that polls tell of: its target assignment was there at one of them."""
+    """Of an epoch of a share group, or that polls tell of: its target assignment is there, or was at a poll."""
+    reads: dict[str, list[str]] = {}
+    """Of a streams group: subtopology → the topics that its tasks read."""
     coordinator: int | None = None
     """The broker that loaded it last."""
     unloaded: Place | None = None
@@ -133,7 +137,7 @@ class EventEmitter:
         self.events: list[Event] = []
         self.places: tuple[Place, ...] = ()
         """Where the next events are seen."""
-        self.removed_because = Cause.GROUP_REMOVED
+        self.removed_because: Cause | InferredCause = Cause.GROUP_REMOVED
         """Why the group is gone, if it is removed."""
         self.places_of: dict[int, tuple[Place, ...]] = {}
         """`seq` → where the event was seen."""

@@ -21,11 +21,12 @@ from coordinator.observe.group import GroupObserver
 from coordinator.observe.group_so_far import Removed
 from coordinator.observe.kept_group import KeptGroup, LineMark, kept_group, observer_state
 from coordinator.observe.logs.client_statements import ClientStatement
-from coordinator.observe.logs.statements import OfGroup
+from coordinator.observe.logs.statements import OfGroup, Sighted
 from coordinator.observe.ordering import ahead_ms, members_in
 from coordinator.observe.places import Place
 from coordinator.observe.poll import LIST_GROUPS, PresentGroup
 from coordinator.observe.records.stored import GroupRecord
+from coordinator.observe.seen import ALWAYS_THERE, NodesThere
 from coordinator.observe.sources import logs_reason
 
 CONFIRMED_WITHIN_MS: Final = 1_000
@@ -89,11 +90,22 @@ def _order(line: Waiting) -> tuple[int, str, LineMark]:
 class GroupStream:
     """Give it what is read with `put`, and have it told with `emit`."""
 
-    def __init__(self, group_id: str, name_of: TopicNames, *, has_records: bool, seq: int = 0) -> None:
-        """`seq` is that of the last event of an earlier group with this id, which is forgotten."""
+    def __init__(
+        self,
+        group_id: str,
+        name_of: TopicNames,
+        *,
+        has_records: bool,
+        seq: int = 0,
+        presence: NodesThere = ALWAYS_THERE,
+    ) -> None:
+        """`seq` is that of the last event of an earlier group with this id, which is forgotten.
+
+        `presence` says which nodes look at what passes.
+        """
         self.group_id = group_id
-        self._observer = GroupObserver(group_id, name_of, Members(), has_records=has_records)
-        self._observer.so_far.seq = seq
+        self._name_of, self._has_records, self._presence = name_of, has_records, presence
+        self._observer = self._new_observer(seq)
         self._records: deque[Waiting] = deque()
         self._lines: list[Waiting] = []
         self._kept = KeptGroup(group_id, self._observer.so_far, None, [], {}, [], {})
@@ -112,11 +124,27 @@ class GroupStream:
         self.lines_left_out = 0
         """Lines that may be forged or cut, and that no record confirms."""
 
+    def _new_observer(self, seq: int) -> GroupObserver:
+        observer = GroupObserver(
+            self.group_id, self._name_of, Members(), has_records=self._has_records, presence=self._presence
+        )
+        observer.so_far.seq = seq
+        return observer
+
     @property
     def is_gone(self) -> bool:
         """Whether nothing of the group is there or expected."""
         state = self._observer.state
         return not state.so_far.protocol and state.current is None and not self.has_waiting
+
+    def came_by(self, node_id: int) -> bool:
+        """Whether a member came by way of this node last, by what is told or waits to be."""
+        return self._observer.state.seen.came_by(node_id) or any(
+            isinstance(line.of, LoggedStatement)
+            and isinstance(line.of.statement, Sighted)
+            and line.of.statement.sighting.node_id == node_id
+            for line in self._lines
+        )
 
     @property
     def seq(self) -> int:
@@ -296,6 +324,22 @@ class GroupStream:
         _keep_newest(state.explained)
         _keep_newest(state.line_places)
         del state.waiting[: max(0, len(state.waiting) - KEPT_MAX)]
+
+    # ---- a group that others coordinate for a time
+
+    def leave(self, place: Place, seq_max: int, now: float) -> list[ObservedEvent]:
+        """Tell what is read, and that others tell of the group from now on; no event has a number above `seq_max`."""
+        found = self.emit(lambda _: True, now)
+        self._observer.leave(place)
+        found += self._pop_events()
+        self.renew(self.seq)
+        return [observed for observed in found if observed.event.seq <= seq_max]
+
+    def renew(self, seq: int) -> None:
+        """Begin anew, with numbers above `seq`: others have told of the group meanwhile."""
+        self._observer = self._new_observer(max(self.seq, seq))
+        self._completed_at = None
+        self.is_changed = True
 
     # ---- what is kept
 

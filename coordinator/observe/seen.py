@@ -8,7 +8,7 @@ statements.
 
 from collections.abc import Iterator
 from itertools import islice
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 import msgspec
 
@@ -23,6 +23,7 @@ from coordinator.audit.schema.sighted import (
     Left,
     Silent,
     Synced,
+    Unseen,
 )
 from coordinator.core.causes import Cause, InferredCause, Requester
 from coordinator.observe.logs import statements as said
@@ -40,6 +41,29 @@ NOT_PROVIDED: Final = "not provided"
 NONE: Final = 0
 
 Event = dict[str, Any]
+
+
+class NodesThere(Protocol):
+    """Which nodes look at what passes."""
+
+    def vouches(self, node_id: int, at_ms: int) -> bool:
+        """Whether the node would have seen by then what a client of it sent."""
+
+    def sees(self, at_ms: int) -> bool:
+        """Whether somebody whom no node has seen by then came to the brokers directly."""
+
+
+class AlwaysThere:
+    """Of nodes that say nothing of themselves, it is not known who is not seen."""
+
+    def vouches(self, node_id: int, at_ms: int) -> bool:
+        return True
+
+    def sees(self, at_ms: int) -> bool:
+        return False
+
+
+ALWAYS_THERE: Final = AlwaysThere()
 
 
 class SeenMember(msgspec.Struct):
@@ -69,6 +93,8 @@ class SeenMember(msgspec.Struct):
     group_instance_id: str | None = None
     is_gone: bool = False
     """It was told that it is removed."""
+    unseen_ms: int | None = None
+    """Since when it may have sent something unseen: its node was away, or dropped what it saw."""
 
 
 class SeenGroup(msgspec.Struct):
@@ -109,6 +135,10 @@ class SeenGroup(msgspec.Struct):
                     member.heard_ms, member.silent, member.place = sighting.last_heard_ms, True, place
             case Closed():
                 self._closed(sighting, place)
+            case Unseen():
+                for member in self.members.values():
+                    if member.node_id == sighting.node_id and member.unseen_ms is None:
+                        member.unseen_ms = sighting.from_ms
         if len(self.members) >= self.forgets_at:
             self._forget()
 
@@ -116,6 +146,7 @@ class SeenGroup(msgspec.Struct):
         """A member that is heard."""
         member = self.members.setdefault(member_id, SeenMember())
         member.node_id, member.heard_ms, member.silent, member.place = node_id, at_ms, False, place
+        member.unseen_ms = None
         if member.connection_open is None:
             member.connection_open = True
         return member
@@ -226,7 +257,9 @@ class SeenGroup(msgspec.Struct):
         if self.began is not None:
             return
         expired = [
-            member_id for member_id, member in self.members.items() if not member.is_gone and _is_expired(member, at_ms)
+            member_id
+            for member_id, member in self.members.items()
+            if not member.is_gone and member.unseen_ms is None and _is_expired(member, at_ms)
         ]
         if expired:
             self.began = Reason.SESSION_EXPIRED, tuple(expired), "", place
@@ -251,25 +284,38 @@ class SeenGroup(msgspec.Struct):
             del self.members[member_id]
         self.forgets_at = len(self.members) + GONE_KEPT
 
+    # ---- what is not seen
+
+    def came_by(self, node_id: int) -> bool:
+        """Whether a member came by way of this node last."""
+        return any(member.node_id == node_id and not member.is_gone for member in self.members.values())
+
+    def bypassed(self, event: Event, presence: NodesThere) -> bool:
+        """Whether the member of an event that records tell of came to the brokers directly."""
+        return event["member"]["member_id"] not in self.members and presence.sees(event["time_ms"])
+
     # ---- what it adds to events
 
-    def add_to(self, event: Event) -> tuple[Place, ...]:
-        """Add to an event what was seen of its members; return where that was."""
+    def add_to(self, event: Event, presence: NodesThere = ALWAYS_THERE) -> tuple[Place, ...]:
+        """Add to an event what was seen of its members; return where that was.
+
+        Nothing is concluded from what was not seen of a member whose node may have been away.
+        """
         places = []
         for trigger in event.get("triggers") or ():
-            place = self._add_cause(trigger, trigger["at_ms"])
+            place = self._add_cause(trigger, trigger["at_ms"], presence)
             places += [place] if place is not None else []
         if event["kind"] == "rebalance.started" and event.get("triggers"):
             first = event["triggers"][0]
             event["cause"], event["reason"] = first["cause"], first.get("reason")
         elif event["kind"] == "member.removed":
-            place = self._add_cause(event, event["time_ms"])
+            place = self._add_cause(event, event["time_ms"], presence)
             places += [place] if place is not None else []
-            self._add_silence(event)
+            self._add_silence(event, presence)
         self._add_software(event.get("member"))
         return tuple(dict.fromkeys(places))
 
-    def _add_cause(self, found: Event, at_ms: int) -> Place | None:
+    def _add_cause(self, found: Event, at_ms: int, presence: NodesThere) -> Place | None:
         """The cause of a removal that records leave open; return where it was seen."""
         if found.get("cause") not in (InferredCause.MEMBER_LEFT_OR_EXPIRED, Cause.SESSION_EXPIRED, Cause.MEMBER_LEFT):
             return None
@@ -281,6 +327,8 @@ class SeenGroup(msgspec.Struct):
         if member.left_ms is not None:
             found["cause"] = str(Cause.MEMBER_LEFT)
             found["reason"] = member.left_reason
+        elif not _is_watched(member, at_ms, presence):
+            return None
         elif _is_expired(member, at_ms):
             found["cause"] = str(Cause.SESSION_EXPIRED)
         elif member.joined_generation >= 0 and member.joined_generation < self.generation_id:
@@ -291,7 +339,7 @@ class SeenGroup(msgspec.Struct):
             return None
         return member.place
 
-    def _add_silence(self, event: Event) -> None:
+    def _add_silence(self, event: Event, presence: NodesThere) -> None:
         member = self.members.get(event["member"]["member_id"])
         if member is None:
             return
@@ -301,7 +349,7 @@ class SeenGroup(msgspec.Struct):
             event["session_timeout_ms"] = member.session_timeout_ms
         if member.removed_by is not None:
             event["requested_by"] = Requester(member.removed_by.client_id, member.removed_by.host)
-        if member.left_ms is None:
+        if member.left_ms is None and _is_watched(member, event["time_ms"], presence):
             event["last_heard_ms"] = member.heard_ms
             event["connection_open"] = member.connection_open
             event["connection_closed_ms"] = member.connection_closed_ms
@@ -316,6 +364,11 @@ class SeenGroup(msgspec.Struct):
         member["client_software_name"], member["client_software_version"] = name, version
         if seen.client.host:
             member["client_host"] = seen.client.host
+
+
+def _is_watched(member: SeenMember, at_ms: int, presence: NodesThere) -> bool:
+    """Whether its node would have seen what it sent since it was heard last."""
+    return member.unseen_ms is None and presence.vouches(member.node_id, at_ms)
 
 
 def _is_expired(member: SeenMember, at_ms: int) -> bool:

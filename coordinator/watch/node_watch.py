@@ -8,10 +8,11 @@ import threading
 from collections import deque
 from collections.abc import Callable, Container, Iterable
 from contextlib import closing
-from typing import Final
+from time import monotonic
+from typing import Final, Protocol
 
 from coordinator.audit.schema import Record
-from coordinator.audit.schema.sighted import AnySighting, encode_sighting
+from coordinator.audit.schema.sighted import AnySighting, Watches, encode_sighting
 from coordinator.client.audit_topic import AuditTopic
 from coordinator.client.bootstrap import Bootstrap
 from coordinator.client.wire import ClientError
@@ -19,8 +20,10 @@ from coordinator.core.partitioning import partition_for
 from coordinator.internal_topics import AUDIT_TOPIC, SIGHTINGS_TOPIC
 from coordinator.logger import logger
 from coordinator.observe.records.following import OffsetsFollower
+from coordinator.observe.records.other_kinds import record_of_any_kind
 from coordinator.observe.topic_ids import TopicIds
-from coordinator.watch.positions import PositionError
+from coordinator.watch.handover import Handover
+from coordinator.watch.positions import PositionError, now_ms
 from coordinator.watch.session import FollowedRecords
 from coordinator.watch.shared_sink import PlainSink, SharedSink, sighting_record
 from coordinator.watch.sighting_logs import SightingLog, SightingTopic, log_name
@@ -28,6 +31,8 @@ from coordinator.watch.sink import Fenced, Sink, SinkError, restored
 from coordinator.watch.watcher import Counted, Watcher
 
 PAUSE_SECONDS: Final = 2.0
+PRESENT_SECONDS: Final = 2.0
+"""How often a node says that it is there. Who reads it takes one for away after `presence.LATE_MS`."""
 STOP_SECONDS: Final = 5.0
 QUEUED_MAX: Final = 50_000
 """Facts that wait to be sent. New ones beyond that are dropped, counted and logged, and missing in the audit."""
@@ -35,13 +40,32 @@ SENT_AT_ONCE: Final = 1_000
 FAILURES: Final = (ClientError, SinkError, Fenced, PositionError, OSError)
 
 
+class Watched(Container[str], Protocol):
+    """The groups that are watched."""
+
+    @property
+    def fingerprint(self) -> list[tuple[str, bool]]:
+        """By which rules; another one if a group may be watched that was not."""
+
+
 class NodeWatch:
     """Made by the node, and told what it sees and leads, from the thread of its loop."""
 
-    def __init__(self, server: Bootstrap, is_watched: Container[str], partition_count: int, id_prefix: str) -> None:
-        """`id_prefix` is that of the transactional ids by which one watcher of a partition fences the one before."""
-        self._server = server
-        self._is_watched = is_watched
+    def __init__(
+        self,
+        server: Bootstrap,
+        node_id: int,
+        watched: Watched,
+        handover: Handover,
+        partition_count: int,
+        id_prefix: str,
+    ) -> None:
+        """`handover` has the groups that the node adopts and gives back.
+
+        `id_prefix` is that of the transactional ids by which one watcher of a partition fences the one before."""
+        self._server, self._node_id = server, node_id
+        self._watched = watched
+        self._handover = handover
         self._partition_count = partition_count
         self._id_prefix = id_prefix
         self._queue: deque[AnySighting] = deque()
@@ -51,6 +75,9 @@ class NodeWatch:
         self._leads: frozenset[int] = frozenset()
         self._threads: list[threading.Thread] = []
         self._already_logged: dict[str, str] = {}
+        self._run_ms = self._since_ms = self._seen_to_ms = 0
+        self._dropped: tuple[int, int] | None = None
+        """From when to when more was seen than could be kept, as far as it is not sent."""
         self.counted = Counted()
         self.lost = 0
         """Facts for which the queue had no room, since the start."""
@@ -65,6 +92,7 @@ class NodeWatch:
     # ---- from the thread of the node
 
     def start(self) -> None:
+        self._run_ms = self._since_ms = self._seen_to_ms = now_ms()
         for name, run in (("sightings", self._send), ("watcher", self._watch)):
             thread = threading.Thread(target=self._run, args=(name, run), name=f"watch-{name}", daemon=True)
             self._threads.append(thread)
@@ -89,8 +117,15 @@ class NodeWatch:
             else:
                 self._queue.append(sighting)
         self.lost += lost
-        self._has_facts.set()
+        self._seen_to_ms = now_ms()
+        if self._queue:
+            self._has_facts.set()
         return lost
+
+    def dropped(self, from_ms: int) -> None:
+        """Since `from_ms` more was seen than could be kept."""
+        first = from_ms if self._dropped is None else min(self._dropped[0], from_ms)
+        self._dropped = first, now_ms()
 
     def lead(self, partitions: Iterable[int]) -> None:
         """Tell of the groups of these partitions from now on."""
@@ -98,6 +133,11 @@ class NodeWatch:
         if leads != self._leads:
             self._leads = leads
             self._changed.set()
+
+    def rules_changed(self) -> None:
+        """Other groups are watched from now on."""
+        self._since_ms = now_ms()
+        self._changed.set()
 
     # ---- threads
 
@@ -121,10 +161,15 @@ class NodeWatch:
     def _send(self) -> None:
         partitions = range(self._partition_count)
         with closing(PlainSink(self._server, SIGHTINGS_TOPIC, self._stopped, partitions)) as sink:
+            said_at = float("-inf")
             while not self._stopped.is_set() or self._queue:
-                self._has_facts.wait()
+                self._has_facts.wait(PRESENT_SECONDS)
                 self._has_facts.clear()
+                seen_to_ms = self._seen_to_ms
                 self._send_waiting(sink)
+                if monotonic() - said_at >= PRESENT_SECONDS or self._stopped.is_set():
+                    self._say_present(sink, seen_to_ms)
+                    said_at = monotonic()
                 self._already_logged.pop("sightings", None)
 
     def _send_waiting(self, sink: Sink) -> None:
@@ -140,10 +185,20 @@ class NodeWatch:
                 self._queue.popleft()
             self.sent += len(sent)
 
+    def _say_present(self, sink: Sink, seen_to_ms: int) -> None:
+        """Tell each partition that all that was seen until then is sent, so that who is not heard was silent."""
+        dropped = self._dropped
+        from_ms, until_ms = (None, 0) if dropped is None else dropped
+        watches = Watches("", seen_to_ms, self._node_id, self._run_ms, self._since_ms, from_ms, until_ms)
+        record = sighting_record(encode_sighting(watches))
+        sink.append({partition: [record] for partition in range(self._partition_count)})
+        if self._dropped == dropped:
+            self._dropped = None
+
     def _watch(self) -> None:
         self._changed.clear()
         self.counted.groups = 0  # those of partitions that it led before are another node's
-        leads = sorted(self._leads)
+        leads, rules = sorted(self._leads), self._watched.fingerprint
         if not leads:
             self._changed.wait()
             return
@@ -159,7 +214,7 @@ class NodeWatch:
             }
             with (
                 closing(SightingTopic(self._server, logs_from)) as seen,
-                OffsetsFollower(self._server, groups=self._is_watched) as follower,
+                OffsetsFollower(self._server, groups=self._watched, decode=record_of_any_kind) as follower,
                 TopicIds(self._server) as names,
             ):
                 earliest = follower.starts()
@@ -168,15 +223,30 @@ class NodeWatch:
                         f"the audit has {self._partition_count} partitions and the records have {len(earliest)}: groups"
                         " are watched where they are as many"
                     )
+                # What a group is that was not watched before is in records that were passed over.
                 starts = {
-                    partition: earliest[partition] if position is None or position.records < 0 else position.records
+                    partition: earliest[partition]
+                    if position is None or position.records < 0 or position.rules != rules
+                    else position.records
                     for partition, position in positions.items()
                 }
                 records = FollowedRecords(follower, starts, self._changed)
-                logs = [SightingLog(seen, partition, self._is_watched) for partition in leads]
-                watcher = Watcher(sink, records, logs, names, self._partition_count, starts, written=leads)
+                logs = [SightingLog(seen, partition, self._watched) for partition in leads]
+                watcher = Watcher(
+                    sink,
+                    records,
+                    logs,
+                    names,
+                    self._partition_count,
+                    starts,
+                    written=leads,
+                    handover=self._handover,
+                )
                 watcher.counted = self.counted
                 watcher.restore(found)
+                for partition in watcher.partitions:
+                    partition.rules = rules
+                self._handover.numbers = watcher
                 logger.info("watches groups of the cluster", partitions=len(leads))
                 self._already_logged.pop("watcher", None)
                 watcher.run(self._changed)

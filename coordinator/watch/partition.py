@@ -1,20 +1,24 @@
 """One partition of `__consumer_offsets` that is watched: its groups, and what of them is to be appended."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
+from itertools import chain
 from typing import Final
 
 import msgspec
 
 from coordinator.audit.schema import TAGS, Record
 from coordinator.audit.schema.observed import ObservedEvent, encode_observed
+from coordinator.audit.schema.sighted import Watches
 from coordinator.observe.consumer import TopicNames
 from coordinator.observe.group_stream import GroupStream, LoggedClient, LoggedStatement, PollOfGroup, Waiting
 from coordinator.observe.kept_group import LineMark, encode_group
 from coordinator.observe.logs.followed import LogPosition
+from coordinator.observe.logs.statements import Sighted
 from coordinator.observe.places import Place
 from coordinator.observe.records.stored import GroupRecord
 from coordinator.watch.positions import Position, Restored, position_record
+from coordinator.watch.presence import Presence
 
 TIME_MAX_MS: Final = 253_402_300_799_000
 """The end of the year 9999. A producer may write records of any time."""
@@ -61,6 +65,9 @@ class PartitionWatch:
         self._changed_bytes = 0
         self._checkpoint_ms = 0
         self._saved: tuple[int, Mapping[str, LogPosition]] | None = None
+        self.presence = Presence()
+        self.rules: list[tuple[str, bool]] | None = None
+        """By which groups are chosen; None: all are read."""
         self.newest_ms: int | None = None
         """The time of the last record of a group that was read."""
 
@@ -69,23 +76,30 @@ class PartitionWatch:
     def restore(self, restored: Restored, checkpoint_offset: int | None, now: float) -> None:
         """Go on from what another watcher wrote. A new checkpoint is written with the first batch."""
         position = restored.position
+        self._seq = restored.seq_from
         if position is None:
             return
         for group_id, kept in restored.groups.items():
             stream = self._stream(group_id)
             stream.go_on(kept, now)
+            if restored.others.get(group_id, 0) > stream.seq:
+                stream.renew(restored.others[group_id])
+                self._changed[group_id] = None
             if stream.is_gone:
                 self._gone[group_id] = None
             if stream.awaits_record:
                 self._awaiting[group_id] = None
-        self._seq = position.seq
+        self._seq = max(self._seq, position.seq)
+        self.presence.nodes = position.nodes
         self._saved = position.records, position.logs
         self._checkpoint_offset = checkpoint_offset
 
     def _stream(self, group_id: str) -> GroupStream:
         found = self._streams.get(group_id)
         if found is None:
-            found = GroupStream(group_id, self._name_of, has_records=self._has_records, seq=self._seq)
+            found = GroupStream(
+                group_id, self._name_of, has_records=self._has_records, seq=self._seq, presence=self.presence
+            )
             self._streams[group_id] = found
         return found
 
@@ -97,7 +111,7 @@ class PartitionWatch:
     def put_lines(self, lines: list[LoggedStatement], before: LogPosition | None, now: float) -> None:
         """Lines of this partition's groups that were read together, from `before` on."""
         last = None
-        for line in lines:
+        for line in chain.from_iterable(map(self._of_groups, lines)):
             group_id = line.statement.group_id
             if self._stream(group_id).put_line(line, now):
                 self._waiting[group_id] = None
@@ -105,12 +119,50 @@ class PartitionWatch:
         if last is not None:
             self._chunks.setdefault(last.log, []).append(_Chunk(before, last.mark))
 
+    def _of_groups(self, line: LoggedStatement) -> Iterator[LoggedStatement]:
+        """A line, or what a node says of itself for each group whose members came by way of it."""
+        sighting = line.statement.sighting if isinstance(line.statement, Sighted) else None
+        if not isinstance(sighting, Watches):
+            yield line
+            return
+        for gap in self.presence.apply(sighting, line.mark[0]):
+            for group_id, stream in list(self._streams.items()):
+                if stream.came_by(gap.node_id):
+                    unseen = msgspec.structs.replace(gap, group_id=group_id)
+                    place = line.statement.place
+                    statement = Sighted(place=place, group_id=group_id, sighting=unseen)
+                    yield LoggedStatement(statement, line.log, line.mark, line.order_ms)
+
     def put_client(self, group_id: str, line: LoggedClient) -> None:
         """A line of the log of a client of one of this partition's groups."""
         stream = self._stream(group_id)
         if stream.put_client(line):
             self._events += stream.emitted_at_once()
             self._note(stream)
+
+    def leave(self, group_id: str, place: Place, seq_max: int, now: float) -> None:
+        """Others coordinate a group from now on, and have numbers above `seq_max` for its events."""
+        stream = self._streams.get(group_id)
+        if stream is None:
+            return
+        self._events += stream.leave(place, seq_max, now)
+        self._events = [
+            observed
+            for observed in self._events
+            if observed.event.group_id != group_id or observed.event.seq <= seq_max
+        ]
+        self._note(stream)
+
+    def come_back(self, group_id: str, seq: int) -> None:
+        """A group that others have coordinated, and told of with numbers up to `seq`."""
+        stream = self._stream(group_id)
+        stream.renew(seq)
+        self._note(stream)
+
+    def seq_of(self, group_id: str) -> int:
+        """The number of the last event of a group; 0: there is none."""
+        stream = self._streams.get(group_id)
+        return 0 if stream is None else stream.seq
 
     def put_poll(self, group_id: str, poll: PollOfGroup, now: float) -> None:
         """What a poll shows, of a group that records do not tell of, or that nothing is known of."""
@@ -186,7 +238,10 @@ class PartitionWatch:
 
         `records_to` and `logs` are where was read to. `end_offset` is where the batch will be.
         """
-        position = Position(self._position(records_to), self._log_positions(logs), [], self._forgotten, self._seq)
+        position = Position(
+            self._position(records_to), self._log_positions(logs), [], self._forgotten, self._seq, self.rules
+        )
+        position.nodes = self.presence.nodes
         is_moved = self._saved != (position.records, position.logs)
         is_old = self._checkpoint_offset is None or now_ms - self._checkpoint_ms >= CHECKPOINT_MS
         if not self._changed and not self._unsaved and not (refresh and (is_moved or is_old)):

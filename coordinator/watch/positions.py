@@ -15,6 +15,7 @@ from coordinator.audit.schema import Record
 from coordinator.audit.schema.observed import WATCH_BEGUN, WATCHED
 from coordinator.observe.kept_group import KeptGroup, decode_group
 from coordinator.observe.logs.followed import LogPosition
+from coordinator.watch.presence import NodePresence
 
 VERSION: Final = 1
 COMPRESSION_LEVEL: Final = 1
@@ -35,6 +36,9 @@ class Position(msgspec.Struct, array_like=True):
     """Groups that are gone for long."""
     seq: int = 0
     """The largest of their events."""
+    rules: list[tuple[str, bool]] | None = None
+    """By which it was read: records of other groups were passed over. None: those of all groups were read."""
+    nodes: dict[int, NodePresence] = {}
 
 
 class _Value(msgspec.Struct):
@@ -94,6 +98,10 @@ class Restored:
     def __init__(self) -> None:
         self.position: Position | None = None
         self.groups: dict[str, KeptGroup] = {}
+        self.others: dict[str, int] = {}
+        """Group → the largest number of the events that a coordinator has written of it, since the checkpoint."""
+        self.seq_from = 0
+        """The numbers of groups of which nothing is kept begin above this: others may have told of them before."""
 
     def put(self, value: bytes) -> None:
         """Raises PositionError."""

@@ -6,7 +6,7 @@ from typing import Final
 
 import msgspec
 
-from coordinator.audit.schema.sighted import AnySighting, Beat, Left, Synced, decode_sighting
+from coordinator.audit.schema.sighted import AnySighting, Beat, Left, Synced, Watches, decode_sighting
 from coordinator.client.audit_topic import AuditRecord, AuditTopic
 from coordinator.client.bootstrap import Server
 from coordinator.client.cluster import EARLIEST
@@ -91,7 +91,7 @@ class SightingLog:
         except (msgspec.MsgspecError, ValueError):
             logger.warning("what a node saw cannot be read", log=self.name, offset=record.offset)
             return ()
-        if sighting.group_id not in self._is_watched:
+        if not isinstance(sighting, Watches) and sighting.group_id not in self._is_watched:
             return ()
         at_ms = _time_of(sighting)
         self._order_ms = max(self._order_ms, at_ms)

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final, Protocol
 
 from coordinator.audit.schema import Record
+from coordinator.audit.schema.observed import PLACES_MARK
 from coordinator.client.audit_topic import AuditTopic
 from coordinator.client.cluster import EARLIEST, LATEST
 from coordinator.watch.positions import PositionError, Restored, read_position
@@ -67,6 +68,7 @@ def _restored(
     topic: AuditTopic, partition: int, start: int, end: int, *, is_shared: bool
 ) -> tuple[Restored, int | None, int]:
     found = Restored()
+    found.seq_from = end if is_shared else 0
     back = 1
     while start < end:
         first = max(start, end - back)
@@ -75,9 +77,11 @@ def _restored(
         if positions:
             _, checkpoint = read_position(positions[-1].value)
             from_offset = positions[-1].offset if checkpoint is None else max(start, checkpoint)
-            for record in topic.records({partition: from_offset}, _no_key):
+            for record in topic.records({partition: from_offset}, (lambda key: True) if is_shared else _no_key):
                 if record.is_position:
                     found.put(record.value)
+                elif record.event is not None and PLACES_MARK not in record.value:
+                    found.others[record.group_id] = record.event.seq
             return found, checkpoint, end
         if first == start and (is_shared or all(record.is_of_watcher for record in last)):
             break  # none has got so far as to write a position

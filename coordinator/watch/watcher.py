@@ -12,7 +12,9 @@ from coordinator.logger import logger
 from coordinator.observe.consumer import TopicNames
 from coordinator.observe.group_stream import LoggedStatement, PollOfGroup, Waiting
 from coordinator.observe.logs.followed import FollowedLog, LogPosition
+from coordinator.observe.places import Place, Source
 from coordinator.observe.records.following import Followed
+from coordinator.watch.handover import Adopted, Handover
 from coordinator.watch.partition import PartitionWatch
 from coordinator.watch.positions import Restored, now_ms
 from coordinator.watch.sink import Sink
@@ -115,11 +117,13 @@ class Watcher:
         logs_to_come: NewLogs | None = None,
         polls: Polls | None = None,
         written: Collection[int] | None = None,
+        handover: Handover | None = None,
         clock: Callable[[], float] = monotonic,
     ) -> None:
         """`records` None: they may not be read. `starts`: the offset from which they are, of each partition.
 
-        `written`: the partitions that this watcher tells of; None: all.
+        `written`: the partitions that this watcher tells of; None: all. `handover` has the groups that nodes adopt and
+        give back.
         """
         self._written = range(partition_count) if written is None else written
         self._sink, self._records, self._clock = sink, records, clock
@@ -133,6 +137,7 @@ class Watcher:
         self._refreshed_at, self._begun = float("-inf"), set[str]()
         self._to_come, self._looked_at = logs_to_come, float("-inf")
         self._polls = polls
+        self._handover = handover
         self.counted = Counted()
         self._is_forced = False
 
@@ -158,6 +163,8 @@ class Watcher:
         if self._polls is not None:
             self._read_polls(self._polls)
         self._report()
+        if self._handover is not None:
+            self._move(self._handover)
         self._append(refresh=self._is_refresh_due())
         self.counted.groups, self.counted.held = self.groups, self.waiting
 
@@ -219,7 +226,10 @@ class Watcher:
             logger.warning("a log could not be read as a whole", problem=note)
         of: dict[int, list[LoggedStatement]] = {}
         for line in found.lines:
-            of.setdefault(partition_for(line.statement.group_id, len(self.partitions)), []).append(line)
+            number = source.log.partition
+            if number is None:
+                number = partition_for(line.statement.group_id, len(self.partitions))
+            of.setdefault(number, []).append(line)
             source.newest_ms = max(line.order_ms, source.newest_ms or 0)
         for client in found.clients:
             group_id = client.statement.group_id or ""
@@ -255,6 +265,23 @@ class Watcher:
             if newest:
                 found.append((min(newest), -1, self._records))
         return min(found)[2] if found else self
+
+    # ---- groups that are adopted and given back
+
+    def seq_of(self, group_id: str) -> int:
+        return self._partition_of(group_id).seq_of(group_id)
+
+    def end_offset(self, partition: int) -> int:
+        return self._sink.end_offset(partition)
+
+    def _move(self, handover: Handover) -> None:
+        for group_id, move in handover.pop():
+            partition = self._partition_of(group_id)
+            if isinstance(move, Adopted):
+                place = Place(Source.NODE, handover.node, move.at_ms)
+                partition.leave(group_id, place, move.seq_max, self._clock())
+            else:
+                partition.come_back(group_id, move.seq)
 
     # ---- telling
 

@@ -17,6 +17,25 @@ DAY_MS: Final = 24 * 60 * MINUTE_MS
 IDENTITY: Final[dict[str, Any]] = {"time_ms": 0, "node_id": 1, "coordinator_epoch": 0}
 
 
+UNSEEN: Final = schema.GroupUnseen(
+    group_id="billing",
+    seq=48,
+    created_seq=1,
+    time_ms=1_767_225_640_000,
+    node_id=1,
+    coordinator_epoch=0,
+    generation_id_before=7,
+    generation_id=7,
+    state_before="Stable",
+    state="Stable",
+    because="node_away",
+    from_ms=1_767_225_626_000,
+    until_ms=1_767_225_640_000,
+    by_node=2,
+)
+"""Only nodes that watch a group tell of it."""
+
+
 def examples() -> dict[str, bytes]:
     """Kind → the last event of that kind, as JSON."""
     sim = Simulation({"offsets.retention.minutes": "60"}, checkpoint_records=40)
@@ -54,8 +73,10 @@ def examples() -> dict[str, bytes]:
         )
     )
     sim.coordinator.stop(sim.now_ms, schema.CoordinatorStopped(**IDENTITY))
+    watched = {"group.unseen": schema.encode_event(UNSEEN)}
     return (
-        _last_of_each_kind(_streams_group())
+        watched
+        | _last_of_each_kind(_streams_group())
         | _last_of_each_kind(_share_group())
         | _last_of_each_kind(_consumer_group())
         | _last_of_each_kind(sim)

@@ -11,6 +11,8 @@ Environment:
     FRAMES=100000    requests without content in one measurement
     ROUNDS=5         measurements of each, alternately; medians are told
     ONLY=            loads whose name contains this
+    WATCH=           1: only what it costs to watch groups
+    MEMBERS=10000    members of watched groups, whose heartbeats come one by one
     KAFKA=           1: also Kafka's own perf tools on a real Kafka, directly and through the relay (Java and Maven)
     RECORDS=1000000  records of 1 KB of a measurement with Kafka
 """
@@ -25,9 +27,10 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from statistics import median
-from time import perf_counter
+from time import perf_counter, sleep
 from typing import Any, Final, NamedTuple
 
 ROOT: Final = Path(__file__).resolve().parents[2]
@@ -36,6 +39,12 @@ sys.path.insert(0, str(ROOT))
 import uvloop  # noqa: E402
 
 from _wire.headers import encode_request, encode_response  # noqa: E402
+from _wire.messages.consumer_group_heartbeat import (  # noqa: E402
+    ConsumerGroupHeartbeatRequest,
+    ConsumerGroupHeartbeatResponse,
+)
+from _wire.messages.heartbeat import HeartbeatRequest, HeartbeatResponse  # noqa: E402
+from _wire.messages.offset_commit import OffsetCommitRequest, OffsetCommitResponse  # noqa: E402
 from _wire.messages.produce import (  # noqa: E402
     PartitionProduceData,
     PartitionProduceResponse,
@@ -55,7 +64,12 @@ FRAMES: Final = int(os.environ.get("FRAMES", "100_000"))
 ROUNDS: Final = int(os.environ.get("ROUNDS", "5"))
 ONLY: Final = os.environ.get("ONLY", "")
 RECORDS: Final = int(os.environ.get("RECORDS", "1_000_000"))
+MEMBERS: Final = int(os.environ.get("MEMBERS", "10_000"))
+MEMBERS_SECONDS: Final = 15
+HEARTBEAT_SECONDS: Final = 3
 HOST: Final = "127.0.0.1"
+GROUP: Final = "group-1"
+MEMBER: Final = "consumer-1-6d0a5e8e-0b1f-4c7f-8f6a-0c8f3c1f7a11"
 BROKER_ID: Final = 1
 DEFAULT_BATCH_BYTES: Final = 16_384
 LARGE_BATCH_BYTES: Final = 262_144
@@ -220,7 +234,21 @@ def nothing(upstream_port: int) -> Iterator[tuple[int, int]]:
     yield upstream_port, 0
 
 
-BETWEEN: Final[dict[str, Callable[[int], Any]]] = {"nothing": nothing, "floor": floor_process, "relay": relay_process}
+@contextmanager
+def watching_process(watched: str, upstream_port: int) -> Iterator[tuple[int, int]]:
+    with RelayProcess(BROKER_ID, f"{HOST}:{upstream_port}", watched) as relay:
+        yield int(relay.bootstrap.rpartition(":")[2]), relay.pid
+
+
+BETWEEN: Final[dict[str, Callable[[int], Any]]] = {
+    "nothing": nothing,
+    "floor": floor_process,
+    "relay": relay_process,
+    "watching others": partial(watching_process, "other-*"),
+    "watching these": partial(watching_process, "group-*"),
+}
+PASSING_ON: Final = ("nothing", "floor", "relay")
+WATCHING: Final = ("relay", "watching others", "watching these")
 
 
 def cpu_ms(pid: int) -> float:
@@ -246,9 +274,9 @@ def compare() -> None:
     for load in loads():
         if ONLY not in load.name:
             continue
-        rounds: dict[str, list[Measured]] = {name: [] for name in BETWEEN}
+        rounds: dict[str, list[Measured]] = {name: [] for name in PASSING_ON}
         for _ in range(ROUNDS):
-            for name in BETWEEN:
+            for name in PASSING_ON:
                 rounds[name].append(measure(name, load))
         cpu = {name: median(each.cpu_ms for each in found) for name, found in rounds.items()}
         seconds = {name: median(each.seconds for each in found) for name, found in rounds.items()}
@@ -260,6 +288,115 @@ def compare() -> None:
             f"| {seconds['nothing'] / seconds['relay']:.2f} |",
             flush=True,
         )
+
+
+def compare_watching() -> None:
+    """What it costs to watch groups: the relay alone, with other groups watched, and with these."""
+    print("\n| load | relay | watching others | watching these | µs for each request | MiB/s, watching / relay |")
+    print("|---|---|---|---|---|---|")
+    for load in group_loads():
+        if ONLY not in load.name:
+            continue
+        rounds: dict[str, list[Measured]] = {name: [] for name in WATCHING}
+        for _ in range(ROUNDS):
+            for name in WATCHING:
+                rounds[name].append(measure(name, load))
+        cpu = {name: median(each.cpu_ms for each in found) for name, found in rounds.items()}
+        seconds = {name: median(each.seconds for each in found) for name, found in rounds.items()}
+        per = load.frames / 1_000
+        alone, others, these = (cpu[name] / per for name in ("relay", "watching others", "watching these"))
+        rate = seconds["relay"] / seconds["watching these"]
+        per_request = f"{alone:.2f} | {others:.2f} | {these:.2f} | {these - alone:+.2f}"
+        print(f"| {load.name} | {per_request} | {rate:.2f} |", flush=True)
+
+
+def group_loads() -> list[Load]:
+    """What members send again and again, and what all clients do beside."""
+    beat = HeartbeatRequest(group_id=GROUP, generation_id=7, member_id=MEMBER)
+    epoch_beat = ConsumerGroupHeartbeatRequest(group_id=GROUP, member_id=MEMBER, member_epoch=7)
+    epoch_answer = ConsumerGroupHeartbeatResponse(member_id=MEMBER, member_epoch=7, heartbeat_interval_ms=5_000)
+    commit = OffsetCommitRequest(group_id=GROUP, generation_id_or_member_epoch=7, member_id=MEMBER)
+    found = [
+        ("Heartbeat", encode_request(0, "c", beat, 4), encode_response(0, HeartbeatResponse(), 4)),
+        (
+            "ConsumerGroupHeartbeat",
+            encode_request(0, "c", epoch_beat, 1),
+            encode_response(0, epoch_answer, 1),
+        ),
+        ("OffsetCommit", encode_request(0, "c", commit, 9), encode_response(0, OffsetCommitResponse(), 9)),
+    ]
+    loads = [
+        Load(f"{name}, {how}", request[4:], response[4:], frames, in_flight)
+        for name, request, response in found
+        for how, frames, in_flight in (("100 at a time", FRAMES, SMALL_IN_FLIGHT), ("one at a time", FRAMES // 10, 1))
+    ]
+    loads.append(Load("Fetch, 16 KiB", FETCH, CORRELATION_ID + bytes(16 << 10), TOTAL_MIB * 64, IN_FLIGHT))
+    return loads
+
+
+async def _members_at(port: int, seconds: float, is_ready: Any) -> None:
+    """MEMBERS members, two by way of each connection, each of which sends a heartbeat every three seconds."""
+    loop = asyncio.get_running_loop()
+    beats = (
+        HeartbeatRequest(group_id=f"group-{number % 100}", generation_id=7, member_id=f"m-{number}")
+        for number in range(MEMBERS)
+    )
+    frames = [encode_request(0, "c", beat, 4) for beat in beats]
+    clients = [(await loop.create_connection(asyncio.Protocol, HOST, port))[0] for _ in range(MEMBERS // 2)]
+    is_ready.set()
+    until, turn = loop.time() + seconds + HEARTBEAT_SECONDS, 0
+    started = loop.time()
+    while loop.time() < until:
+        due = int((loop.time() - started) * MEMBERS / HEARTBEAT_SECONDS)
+        for number in range(turn, due):
+            clients[number % len(clients)].write(frames[number % MEMBERS])
+        turn = max(turn, due)
+        await asyncio.sleep(0.002)
+
+
+async def _answer_at(listening: socket.socket) -> None:
+    answer = encode_response(0, HeartbeatResponse(), 4)
+
+    class Answers(asyncio.Protocol):
+        def connection_made(self, transport: Any) -> None:
+            self.transport = transport
+
+        def data_received(self, data: bytes) -> None:
+            if len(data) >= 4:
+                self.transport.write(answer)
+
+    await asyncio.get_running_loop().create_server(Answers, sock=listening)
+    await asyncio.Event().wait()
+
+
+def members(port: int, seconds: float, is_ready: Any) -> None:
+    uvloop.run(_members_at(port, seconds, is_ready))
+
+
+def answers(listening: socket.socket) -> None:
+    uvloop.run(_answer_at(listening))
+
+
+def compare_members() -> None:
+    """The share of a core that MEMBERS members take, whose heartbeats come one by one."""
+    print(f"\n| {MEMBERS:,} members, a heartbeat each {HEARTBEAT_SECONDS} s | share of a core |")
+    print("|---|---|")
+    for name in WATCHING:
+        with socket.create_server((HOST, 0), backlog=1_000) as listening:
+            broker_process = multiprocessing.Process(target=answers, args=(listening,), daemon=True)
+            broker_process.start()
+            with BETWEEN[name](listening.getsockname()[1]) as (port, pid):
+                is_ready = multiprocessing.Event()
+                process = multiprocessing.Process(target=members, args=(port, MEMBERS_SECONDS, is_ready), daemon=True)
+                process.start()
+                is_ready.wait(60)
+                sleep(HEARTBEAT_SECONDS)
+                before, begin = cpu_ms(pid), perf_counter()
+                process.join(MEMBERS_SECONDS + 30)
+                used = (cpu_ms(pid) - before) / 1_000 / (perf_counter() - begin)
+                process.terminate()
+            broker_process.terminate()
+        print(f"| {name} | {used:.1%} |", flush=True)
 
 
 def tool(name: str, *arguments: str) -> str:
@@ -330,6 +467,9 @@ def compare_with_kafka() -> None:
 
 
 if __name__ == "__main__":
-    compare()
+    if not os.environ.get("WATCH"):
+        compare()
+    compare_watching()
+    compare_members()
     if os.environ.get("KAFKA"):
         compare_with_kafka()

@@ -17,6 +17,7 @@ from coordinator.client.bootstrap import Bootstrap
 from coordinator.cluster.leads import PartitionLeads
 from coordinator.cluster.nodes.lease import Lease
 from coordinator.cluster.nodes.messages import NodeAddress
+from coordinator.cluster.watched_groups import WatchedGroups
 from coordinator.cluster.watching import Watching
 from coordinator.watch import node_watch
 from coordinator.watch.sink import SinkError
@@ -70,7 +71,12 @@ class Seeing:
         address = NodeAddress(node_id=1, host="h", port=9000, broker_port_base=20_000)
         leads = PartitionLeads(address, Lease(5_900, lambda: 0), 1, lambda: 0)
         server = Bootstrap("127.0.0.1:1")
-        self.watching = Watching(server, 1, ["seen-*"], "nodes", PARTITIONS, leads, lambda group_id: False)
+        watched = WatchedGroups(["seen-*"], "nodes", lambda group_id: False)
+
+        async def prepared() -> None:
+            """There are no topics."""
+
+        self.watching = Watching(server, 1, watched, PARTITIONS, leads, prepared, lambda: 0)
         self._connection: Any = Connection()
 
     def passes(self, group_id: str, member_id: str) -> None:

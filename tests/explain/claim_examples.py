@@ -481,6 +481,15 @@ NOTES: Final[tuple[Claim, ...]] = (
     notes.Loaded(at_ms=AT),
     notes.GroupConverted(at_ms=AT, group_type="consumer", members=3),
     notes.GroupGone(at_ms=AT, event=schema.GroupRemoved(**ENVELOPE, cause=Cause.ADMIN, requested_by=OPS)),
+    notes.NotSeen(
+        at_ms=AT,
+        event=schema.GroupUnseen(**ENVELOPE, because="node_away", from_ms=AT - 14_000, until_ms=AT, by_node=2),
+    ),
+    notes.NotSeen(
+        at_ms=AT,
+        event=schema.GroupUnseen(**ENVELOPE, because="facts_dropped", from_ms=AT - 400, until_ms=AT, by_node=2),
+    ),
+    notes.NotSeen(at_ms=AT, event=schema.GroupUnseen(**ENVELOPE, because="not_through_nodes", member=ONE)),
     notes.AtTheCluster(at_ms=AT, event=HELD),
     notes.AtTheCluster(at_ms=AT, event=msgspec.structs.replace(HELD, members=[])),
 )

@@ -180,7 +180,11 @@ def node() -> GroupNode:
 
 
 ROWS = rows_of(MetadataImage())
-NEEDED_IN_FRONT = {"DescribeGroupOwners": "CLUSTER DESCRIBE", "AlterGroupOwners": "CLUSTER ALTER"}
+NEEDED_IN_FRONT = {
+    "DescribeGroupOwners": "CLUSTER DESCRIBE",
+    "AlterGroupOwners": "CLUSTER ALTER",
+    "AlterWatchedGroups": "CLUSTER ALTER",
+}
 
 
 def in_words(requirement: Requirement) -> str:
@@ -201,7 +205,7 @@ def test_every_served_api_needs_what_it_needs_on_kafka():
 
 def test_what_nodes_in_front_of_a_cluster_serve_needs_rights_at_the_cluster():
     table, nothing = DispatchTable(CLUSTER_REQUIREMENTS), cast(Any, None)
-    OwnerHandlers(nothing, nothing, nothing, nothing, nothing).add_to(table)
+    OwnerHandlers(nothing, nothing, nothing, nothing, nothing, nothing).add_to(table)
     declared = {route.api.name: "; ".join(map(in_words, route.requirements)) for route in table.routes.values()}
     assert declared == NEEDED_IN_FRONT
 

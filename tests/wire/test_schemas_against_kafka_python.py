@@ -121,7 +121,7 @@ def test_fields_are_the_same(definition: Definition, message_name: str, theirs: 
 def test_kafka_python_has_all_apis_but_the_consumer_protocols() -> None:
     missing = {definition.name for definition in DEFINITIONS.values()} - {each.name for each, _, _ in PAIRS}
     records = {definition.name for definition in DEFINITIONS.values() if definition.kind == "record"}
-    of_this_server = {"AlterGroupOwners", "DescribeGroupOwners"}
+    of_this_server = {"AlterGroupOwners", "AlterWatchedGroups", "DescribeGroupOwners"}
     tokens = {f"{verb}DelegationToken" for verb in ("Create", "Renew", "Expire", "Describe")}
     newer = {
         "AlterShareGroupOffsets",

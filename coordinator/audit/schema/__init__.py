@@ -91,6 +91,7 @@ from coordinator.audit.schema.streams import (
     StreamsTasks,
     StreamsTopology,
 )
+from coordinator.audit.schema.unseen import GroupUnseen
 from coordinator.audit.schema.values import (
     CONNECTOR,
     LEFT_FOR_A_MOMENT,
@@ -159,6 +160,7 @@ __all__ = [
     "GroupLoaded",
     "GroupRemoved",
     "GroupSnapshot",
+    "GroupUnseen",
     "LeadershipTaken",
     "MemberAssigned",
     "MemberJoined",
@@ -228,6 +230,7 @@ AnyAuditEvent = (
     | StreamsInternalTopics
     | StreamsShutdown
     | StreamsTasks
+    | GroupUnseen
 )
 
 AnyCoordinatorEvent = (
@@ -252,6 +255,7 @@ NEVER_VOID: Final[frozenset[type[AuditEvent]]] = frozenset(
         StreamsTopology,
         StreamsInternalTopics,
         StreamsShutdown,
+        GroupUnseen,
     }
 )
 """Events that change neither members nor generation. `void_from_seq` of a `group.loaded` does not apply to them."""

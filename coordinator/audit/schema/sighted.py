@@ -128,7 +128,27 @@ class Closed(Sighting, frozen=True, gc=False):
     by_client: bool
 
 
-AnySighting: TypeAlias = Asked | Joined | Synced | Left | Beat | Heard | Silent | Closed
+class Unseen(Sighting, frozen=True, gc=False):
+    """From `from_ms` until `at_ms` the node did not see all that passed. Made by who reads what nodes say."""
+
+    from_ms: int
+    because: str
+
+
+class Watches(Sighting, frozen=True, gc=False):
+    """Of the node itself, and of no group: all that it saw until `at_ms` was told before this.
+
+    It has looked since `run_ms`, by the present rules since `since_ms`. In the time from `lost_from_ms`, if it is not
+    None, it saw more than it could keep.
+    """
+
+    run_ms: int
+    since_ms: int
+    lost_from_ms: int | None = None
+    lost_until_ms: int = 0
+
+
+AnySighting: TypeAlias = Asked | Joined | Synced | Left | Beat | Heard | Silent | Closed | Unseen | Watches
 
 encode_sighting = msgspec.msgpack.Encoder().encode
 decode_sighting = msgspec.msgpack.Decoder(AnySighting).decode

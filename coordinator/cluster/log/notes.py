@@ -7,6 +7,8 @@
 - The audit checkpoint is the offset of the audit from which a load has to read to know all groups. It is only a hint:
   the audit itself shows whether a completed checkpoint begins there.
 - A rule says which groups the nodes coordinate: every partition has all of them.
+- Another one says which groups that stay with the cluster the nodes watch. Every partition has all of these, whether it
+  names a group or a pattern, as each node has to know them.
 - The groups of the partition that the nodes own, each with a note of its own: its sentinel is in the cluster.
 - The groups of the partition that the audit may say to have members at the cluster (`group.held_by_cluster`): the node
   that leads the partition next has to tell when that is over.
@@ -31,6 +33,7 @@ NOTE: Final = (10_000).to_bytes(2, "big") + b"node "
 FENCE_KEY: Final = NOTE + b"fence "
 AUDIT_CHECKPOINT_KEY: Final = NOTE + b"audit checkpoint"
 RULE_KEY: Final = NOTE + b"rule "
+WATCH_KEY: Final = NOTE + b"watch "
 OWNED_KEY: Final = NOTE + b"owned "
 HELD_KEY: Final = NOTE + b"held "
 EPOCH_MAX: Final = (1 << 15) - 1
@@ -57,6 +60,14 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True):
     by: str
 
 
+class WatchRule(msgspec.Struct, frozen=True, kw_only=True):
+    """Whether the groups that a name or pattern is about are watched where they stay with the cluster."""
+
+    is_watched: bool
+    at_ms: int
+    by: str
+
+
 class Since(msgspec.Struct, frozen=True, kw_only=True):
     """Since when (ms since the epoch) a group is what its note says."""
 
@@ -79,6 +90,10 @@ def rule_record(pattern: str, rule: Rule) -> StoredRecord:
     return RULE_KEY + pattern.encode(), encode(rule)
 
 
+def watch_record(pattern: str, rule: WatchRule) -> StoredRecord:
+    return WATCH_KEY + pattern.encode(), encode(rule)
+
+
 def owned_record(group_id: str, since_ms: int | None) -> StoredRecord:
     """None: the nodes own the group no more."""
     return OWNED_KEY + group_id.encode(), None if since_ms is None else encode(Since(since_ms=since_ms))
@@ -98,6 +113,8 @@ class Notes:
         """Name of a group, or pattern → rule."""
         self.adopted: dict[str, GroupPattern] = {}
         """The patterns of rules that adopt groups."""
+        self.watched: dict[str, WatchRule] = {}
+        """Name of a group, or pattern → rule."""
         self.owned: set[str] = set()
         """Ids of the groups that the nodes own."""
         self.held: dict[str, Since] = {}
@@ -126,6 +143,9 @@ class Notes:
                 self.audit_checkpoint = None if checkpoint is None else checkpoint.offset
             elif key.startswith(RULE_KEY):
                 self._set_rule(_name(key, RULE_KEY), msgspec.json.decode(value, type=Rule) if value else None)
+            elif key.startswith(WATCH_KEY):
+                rule = msgspec.json.decode(value, type=WatchRule) if value else None
+                _set(self.watched, _name(key, WATCH_KEY), rule)
             elif key.startswith(OWNED_KEY):
                 (self.owned.discard if value is None else self.owned.add)(_name(key, OWNED_KEY))
             elif key.startswith(HELD_KEY):

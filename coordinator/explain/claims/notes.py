@@ -3,6 +3,7 @@
 from coordinator.audit.schema import (
     GroupHeldByCluster,
     GroupRemoved,
+    GroupUnseen,
     MemberRef,
     OffsetsDeleted,
     OffsetsExpired,
@@ -67,6 +68,13 @@ class GroupGone(Claim, frozen=True):
 
     at_ms: int
     event: GroupRemoved
+
+
+class NotSeen(Claim, frozen=True):
+    """Something may have happened in a watched group that no node saw."""
+
+    at_ms: int
+    event: GroupUnseen
 
 
 class AtTheCluster(Claim, frozen=True):

@@ -239,4 +239,5 @@ HANDLERS: Final[Mapping[type[AuditEvent], Callable[[FoldedGroup, Any], None]]] =
     schema.OffsetsReset: _offsets_reset,
     schema.RequestRejected: _rejected,
     schema.ShareRecords: _share_records,
+    schema.GroupUnseen: lambda history, event: history.unseen.append(event),
 }

@@ -10,6 +10,7 @@ from coordinator.explain.claims.notes import (
     GroupConverted,
     GroupGone,
     Loaded,
+    NotSeen,
     OffsetsGone,
     OffsetsSet,
     PlaceTaken,
@@ -29,6 +30,7 @@ NoteClaim = (
     | Loaded
     | GroupConverted
     | GroupGone
+    | NotSeen
     | AtTheCluster
     | CoordinatorAway
 )
@@ -59,6 +61,7 @@ def note_claims(history: GroupHistory) -> list[NoteClaim]:
             for conversion in history.conversions
         ),
         *(GroupGone(at_ms=removal.time_ms, event=removal, evidence=seen(removal.seq)) for removal in history.removals),
+        *(NotSeen(at_ms=unseen.time_ms, event=unseen, evidence=seen(unseen.seq)) for unseen in history.unseen),
         *absences(history),
         *(
             AtTheCluster(at_ms=group_held_by_cluster.time_ms, event=group_held_by_cluster, evidence=SEEN)

@@ -1,17 +1,20 @@
 """What happened to a group beside its rebalances, in words: each a clause, free of control characters."""
 
 from collections.abc import Callable, Iterator, Mapping
+from enum import StrEnum
 from typing import Any, Final
 
 from coordinator.audit import schema
 from coordinator.audit.schema import MemberRef
-from coordinator.core.causes import Cause
+from coordinator.audit.schema.unseen import UnseenBecause
+from coordinator.core.causes import Cause, InferredCause
 from coordinator.explain.claims.claim import Claim
 from coordinator.explain.claims.notes import (
     AtTheCluster,
     GroupConverted,
     GroupGone,
     Loaded,
+    NotSeen,
     OffsetsGone,
     OffsetsSet,
     PlaceTaken,
@@ -135,13 +138,32 @@ def _group_gone(claim: GroupGone) -> str:
     return _REMOVALS.get(event.cause, f"the group was removed: {event.cause.value.replace('_', ' ')}")
 
 
-_REMOVALS: Final = {
+_REMOVALS: Final[Mapping[StrEnum, str]] = {
+    InferredCause.ADOPTED: "nodes in front of the cluster coordinate the group from here on",
     Cause.ADMIN: "an administrator deleted the group",
     Cause.OFFSETS_EXPIRED: "the group was removed: it was empty, and its last committed offset had expired",
     Cause.NO_OFFSETS: "the group was removed: it had neither members nor committed offsets",
     Cause.NOT_STORED: "the group was removed: the coordinator ended before it was stored",
     Cause.STORE_FAILED: "the group was removed: the coordinator could not store it",
 }
+
+
+def _not_seen(claim: NotSeen) -> str:
+    event = claim.event
+    if event.because == UnseenBecause.NOT_THROUGH_NODES and event.member is not None:
+        return (
+            f"no node saw {_client(event.member)} come: it came to the brokers directly, or by way of a node that had"
+            " not begun to look; what it sends is not seen, and records alone tell of it"
+        )
+    is_away = event.because == UnseenBecause.NODE_AWAY
+    what = "saw nothing, as it was away" if is_away else "saw more than it could keep"
+    how_long = ""
+    if event.from_ms is not None and event.until_ms is not None:
+        how_long = f", for {duration(event.until_ms - event.from_ms)} until then"
+    return (
+        f"node {event.by_node} {what}{how_long}: members had come by way of it, and of what they did meanwhile records"
+        " alone tell"
+    )
 
 
 def _at_the_cluster(claim: AtTheCluster) -> str:
@@ -156,6 +178,7 @@ _NOTES: Final[Mapping[type[Claim], Callable[[Any], str]]] = {
     Loaded: _loaded,
     GroupConverted: _converted,
     GroupGone: _group_gone,
+    NotSeen: _not_seen,
     AtTheCluster: _at_the_cluster,
     CoordinatorAway: absence,
 }

@@ -22,8 +22,8 @@ from coordinator.observe.errors import TRANSIENT, CannotObserve, OffsetsUnavaila
 from coordinator.observe.places import Place, Source
 from coordinator.observe.records.offsets_topic import ANSWER_SECONDS, ATTEMPTS_MAX, OffsetsTopic, fetch_request
 from coordinator.observe.records.partition_scan import Notes, PartitionScan
-from coordinator.observe.records.reader import decoded_record
-from coordinator.observe.records.stored import GroupRecord
+from coordinator.observe.records.reader import Decode, decoded_record
+from coordinator.observe.records.stored import GroupRecord, group_record
 
 WAIT_MS: Final = 500
 """How long a broker waits for BYTES_MIN: so a record is told late by as much at most."""
@@ -58,9 +58,11 @@ class OffsetsFollower:
         table: GroupTable | None = None,
         wait_ms: int = WAIT_MS,
         topic: OffsetsTopic | None = None,
+        decode: Decode = group_record,
         clock: Callable[[], float] = monotonic,
     ) -> None:
         """`groups` are those whose records are wanted, which may change; None: all. `table` gets the commits of all.
+        `decode`: of which kinds of groups records are read.
 
         Raises:
             NoOffsetsTopic, MayNotReadOffsets, ClientError: as OffsetsTopic.
@@ -69,6 +71,7 @@ class OffsetsFollower:
         self._encoded_ids = None if groups is None else _Encoded(groups)
         self._table = table
         self._wait_ms = wait_ms
+        self._decode = decode
         self._sent: dict[str, tuple[WireConnection, Sent]] = {}
         """Address of a leader → the Fetch that it has not answered."""
         self._out_of_range: list[int] = []
@@ -141,7 +144,7 @@ class OffsetsFollower:
 
     def _decoded(self, name: str, records: list[Record]) -> Iterator[tuple[Place, GroupRecord]]:
         for record in records:
-            decoded = decoded_record(record, name, self._notes, self.undecoded)
+            decoded = decoded_record(record, name, self._notes, self.undecoded, self._decode)
             if decoded is not None:
                 yield Place(Source.RECORD, name, record.timestamp_ms, record.offset), decoded
 

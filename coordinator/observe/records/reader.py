@@ -167,12 +167,18 @@ def read_part(topic: OffsetsTopic, scan: PartitionScan) -> Iterator[list[Record]
     scan.give_up_if_empty()
 
 
-def decoded_record(record: Record, name: str, notes: Notes, undecoded: dict[int, int]) -> GroupRecord | None:
+Decode = Callable[[int, bytes, bytes | None], GroupRecord | None]
+"""As `group_record`."""
+
+
+def decoded_record(
+    record: Record, name: str, notes: Notes, undecoded: dict[int, int], decode: Decode = group_record
+) -> GroupRecord | None:
     """What a record states; None if its type is another, which is counted, or it cannot be read, which is noted."""
     key = record.key or b""
     record_type = prefix_of(key)
     try:
-        return group_record(record_type, key, record.value)
+        return decode(record_type, key, record.value)
     except KeyError:
         undecoded[record_type] = undecoded.get(record_type, 0) + 1
     except MALFORMED as problem:

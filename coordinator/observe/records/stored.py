@@ -84,12 +84,16 @@ class ClassicGroup(msgspec.Struct, array_like=True, tag="classic"):
         return self.generation_id < 0
 
 
+CONSUMER_TYPE: Final = "consumer"
+
+
 class GroupEpoch(msgspec.Struct, array_like=True, tag="epoch"):
     """A consumer group (KIP-848) has a new epoch. None: the group was deleted."""
 
     group_id: str
     epoch: int | None
     metadata_hash: int = 0
+    group_type: str = CONSUMER_TYPE
 
 
 class GroupTopics(msgspec.Struct, array_like=True, tag="topics"):
@@ -110,6 +114,7 @@ class ConsumerMember(msgspec.Struct, array_like=True, tag="member"):
     group_instance_id: str | None = None
     server_assignor: str | None = None
     digest: bytes = b""
+    group_type: str = CONSUMER_TYPE
 
 
 class TargetEpoch(msgspec.Struct, array_like=True, tag="target"):
@@ -117,6 +122,7 @@ class TargetEpoch(msgspec.Struct, array_like=True, tag="target"):
 
     group_id: str
     epoch: int
+    group_type: str = CONSUMER_TYPE
 
 
 class MatchedTopics(msgspec.Struct, array_like=True, tag="matched"):
@@ -128,7 +134,7 @@ class MatchedTopics(msgspec.Struct, array_like=True, tag="matched"):
 class CurrentAssignment(msgspec.Struct, array_like=True, tag="current"):
     """What a member holds. `is_settled` is false while it gives partitions back or waits for some.
 
-    `partitions` is topic id (hex) → partitions.
+    `partitions` is topic id (hex) → partitions; of a streams group, subtopology → numbers of its active tasks.
     """
 
     group_id: str
@@ -137,6 +143,15 @@ class CurrentAssignment(msgspec.Struct, array_like=True, tag="current"):
     is_settled: bool
     partitions: dict[str, list[int]]
     unnamed_partitions: int = 0
+    group_type: str = CONSUMER_TYPE
+
+
+class TopologyTopics(msgspec.Struct, array_like=True, tag="topology"):
+    """What the tasks of a streams group read: subtopology → topics; empty if they are too many."""
+
+    group_id: str
+    reads: dict[str, list[str]]
+    group_type: str = "streams"
 
 
 class Commits(msgspec.Struct, array_like=True, tag="commits"):
@@ -164,7 +179,16 @@ class Rejected(msgspec.Struct, array_like=True, tag="rejected"):
     value: bytes | None
 
 
-GroupRecord = ClassicGroup | GroupEpoch | GroupTopics | ConsumerMember | TargetEpoch | MatchedTopics | CurrentAssignment
+GroupRecord = (
+    ClassicGroup
+    | GroupEpoch
+    | GroupTopics
+    | ConsumerMember
+    | TargetEpoch
+    | MatchedTopics
+    | CurrentAssignment
+    | TopologyTopics
+)
 Decoded = GroupRecord | Commits | Skipped | Rejected
 
 encode = msgspec.msgpack.Encoder().encode
@@ -219,7 +243,7 @@ def _classic_member(stored: MemberMetadata, is_consumer: bool) -> ClassicMember:
         stored.client_host,
         stored.group_instance_id,
         topics,
-        _digest(stored.subscription),
+        digest(stored.subscription),
         partitions,
         session_timeout_ms=stored.session_timeout,
         rebalance_timeout_ms=stored.rebalance_timeout,
@@ -259,7 +283,8 @@ def _count(partitions: dict[str, list[int]]) -> int:
     return sum(map(len, partitions.values()))
 
 
-def _digest(data: bytes) -> bytes:
+def digest(data: bytes) -> bytes:
+    """What tells two subscriptions from each other."""
     return blake2b(data, digest_size=DIGEST_BYTES).digest()
 
 
@@ -296,7 +321,7 @@ def _consumer_member(key: bytes, value: bytes | None) -> ConsumerMember:
         stored.client_host,
         stored.instance_id,
         stored.server_assignor,
-        _digest(msgspec.msgpack.encode(subscribed)),
+        digest(msgspec.msgpack.encode(subscribed)),
     )
 
 

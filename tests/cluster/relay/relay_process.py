@@ -1,8 +1,9 @@
 """A relay as a process of its own, between stock clients and a broker.
 
-    python -m tests.cluster.relay.relay_process BASE_PORT ID=HOST:PORT...
+    python -m tests.cluster.relay.relay_process BASE_PORT ID=HOST:PORT... [--watch PATTERN]
 
-Clients reach broker ID at 127.0.0.1, port BASE_PORT + ID. There are no nodes: the cluster coordinates all groups.
+Clients reach broker ID at 127.0.0.1, port BASE_PORT + ID. There are no nodes: the cluster coordinates all groups. With
+--watch, what passes of these groups is read as in a node that watches; what is seen is thrown away.
 """
 
 import asyncio
@@ -16,11 +17,14 @@ from typing import Any, Final, Self
 import uvloop
 
 from coordinator.cluster.found import NOT_FOUND
+from coordinator.cluster.log.group_patterns import GroupPattern
 from coordinator.cluster.relay.broker_listeners import BrokerListeners
 from coordinator.cluster.relay.directory import Address, CoordinatorNode, Owner
 from coordinator.cluster.relay.held_bytes import HeldBytes
 from coordinator.cluster.relay.relayed_connection import RelayParts
+from coordinator.cluster.relay.tap import Tap
 from coordinator.cluster.relay.upstreams import Upstreams
+from coordinator.cluster.watching import SILENCE_SECONDS, TAKEN_SECONDS
 from coordinator.config.network_keys import SOCKET_REQUEST_MAX_BYTES
 from coordinator.config.settings import Config
 from coordinator.front.connection_rate import ConnectionRate
@@ -55,7 +59,24 @@ class Cluster:
         answered(frozenset())
 
 
-async def serve(base_port: int, brokers: Mapping[int, Address]) -> None:
+def watching(pattern: str) -> Tap:
+    """A tap that is emptied as often as in a node."""
+    loop, tap = asyncio.get_running_loop(), Tap(1, GroupPattern(pattern).matches)
+
+    def take() -> None:
+        tap.take()
+        loop.call_later(TAKEN_SECONDS, take)
+
+    def find_silent() -> None:
+        tap.find_silent()
+        loop.call_later(SILENCE_SECONDS, find_silent)
+
+    take()
+    find_silent()
+    return tap
+
+
+async def serve(base_port: int, brokers: Mapping[int, Address], watched: str | None) -> None:
     config = Config({})
     directory = Cluster(base_port, brokers)
     parts = RelayParts(
@@ -65,6 +86,7 @@ async def serve(base_port: int, brokers: Mapping[int, Address]) -> None:
         held=HeldBytes(),
         on_rejected=lambda address, reason: print(f"{address}: {reason}", file=sys.stderr, flush=True),
         request_bytes_max=config[SOCKET_REQUEST_MAX_BYTES],
+        tap=None if watched is None else watching(watched),
     )
     scheduler: Any = None  # nothing of the limits that needs it is used
     listeners = BrokerListeners(HOST, base_port, parts, ConnectionLimits(config, scheduler), ConnectionRate(1 << 30))
@@ -76,7 +98,8 @@ async def serve(base_port: int, brokers: Mapping[int, Address]) -> None:
 class RelayProcess:
     """The relay for one broker. Leaving its context stops it."""
 
-    def __init__(self, broker_id: int, upstream: str) -> None:
+    def __init__(self, broker_id: int, upstream: str, watched: str | None = None) -> None:
+        """`watched`: the pattern of groups that are watched; None: nothing is looked at for that."""
         with socket.socket() as sock:
             sock.bind((HOST, 0))
             port = sock.getsockname()[1]
@@ -87,6 +110,7 @@ class RelayProcess:
             "tests.cluster.relay.relay_process",
             str(port - broker_id),
             f"{broker_id}={upstream}",
+            *([] if watched is None else ["--watch", watched]),
         ]
         self._process: subprocess.Popen[str] | None = None
 
@@ -111,12 +135,15 @@ class RelayProcess:
 
 def main() -> None:
     base_port, *named = sys.argv[1:]
+    watched = named.pop() if "--watch" in named else None
+    if watched is not None:
+        named.remove("--watch")
     brokers = {}
     for member_id in named:
         broker_id, _, address = member_id.partition("=")
         host, _, port = address.rpartition(":")
         brokers[int(broker_id)] = Address(host, int(port))
-    uvloop.run(serve(int(base_port), brokers))
+    uvloop.run(serve(int(base_port), brokers, watched))
 
 
 if __name__ == "__main__":

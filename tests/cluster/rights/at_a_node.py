@@ -107,7 +107,7 @@ class AclsOfCluster:
 def node_routes() -> dict[str, Route]:
     """What a node answers itself, by the name of the API."""
     table, nothing = DispatchTable(CLUSTER_REQUIREMENTS), MagicMock()
-    OwnerHandlers(nothing, nothing, nothing, nothing, nothing).add_to(table)
+    OwnerHandlers(nothing, nothing, nothing, nothing, nothing, nothing).add_to(table)
     ClusterGroupHandlers(nothing, nothing, nothing, nothing, nothing, nothing).add_to(table)
     return {route.api.name: route for route in table.routes.values()}
 

@@ -8,6 +8,7 @@ import pytest
 
 from _wire.errors import ErrorCode
 from _wire.messages.alter_group_owners import AlterGroupOwnersRequest
+from _wire.messages.alter_watched_groups import AlterWatchedGroupsRequest
 from _wire.messages.consumer_group_describe import ConsumerGroupDescribeRequest
 from _wire.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
 from _wire.messages.delete_groups import DeleteGroupsRequest
@@ -116,6 +117,7 @@ SAMPLES: Final = {
     "ListGroups": Sample(lambda version: ListGroupsRequest()),
     "DescribeGroupOwners": Sample(lambda version: DescribeGroupOwnersRequest()),
     "AlterGroupOwners": Sample(lambda version: AlterGroupOwnersRequest()),
+    "AlterWatchedGroups": Sample(lambda version: AlterWatchedGroupsRequest()),
 }
 """Name of an API → a request that names what its requirements are about."""
 ROUTES: Final = node_routes()
@@ -171,7 +173,7 @@ def topics_in(request: Any) -> Iterator[Any]:
 
 def names_in(request: Any) -> Iterator[str]:
     """The resources of a request that a handler gets."""
-    if isinstance(request, DescribeGroupOwnersRequest | AlterGroupOwnersRequest):
+    if isinstance(request, DescribeGroupOwnersRequest | AlterGroupOwnersRequest | AlterWatchedGroupsRequest):
         yield CLUSTER_NAME
     for field in ("group_id", "transactional_id"):
         yield getattr(request, field, "")

@@ -103,4 +103,5 @@ CHECKS: Final[dict[type[Claim], Check]] = {
     claims.GroupConverted: group_converted,
     claims.GroupGone: group_gone,
     claims.AtTheCluster: impossible,
+    claims.NotSeen: impossible,
 }
