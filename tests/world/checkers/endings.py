@@ -59,10 +59,9 @@ def _had_synced(claim: claims.Superseded, truth: Truth, context: Context) -> str
 
 def converted(claim: claims.Converted, truth: Truth, context: Context) -> str | None:
     found = [state for state in truth.states if claim.at_ms is None or state.at_ms <= claim.at_ms + INSTANT_MS]
+    # Of what is read at once after a pause, one request may convert it, and the next one convert it back.
     if claim.at_ms is not None and truth.went_on_at(claim.at_ms):
-        return (
-            None  # of what is read at once after a pause, one request may convert it, and the next one convert it back
-        )
+        return None
     then = found[-1:] if claim.at_ms is None else [*found[-1:], *(each for each in found if each.at_ms >= claim.at_ms)]
     is_consumer_group = claim.group_type == "consumer"
     if not any(each.is_consumer_group == is_consumer_group for each in then):
