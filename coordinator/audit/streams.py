@@ -19,7 +19,7 @@ from coordinator.audit.streams_tasks import (
     streams_state,
     tasks_assigned,
     topology_compared,
-    topology_set,
+    topology_reported,
 )
 from coordinator.audit.world import Topic, World
 from coordinator.core.causes import Cause
@@ -253,7 +253,7 @@ STREAMS: Final = KindAudit(
             Projection(schema.StreamsTasks, tasks_assigned),
             Projection(schema.GenerationStable, _stable),
         ),
-        events.StreamsTopologySet: (Projection(schema.StreamsTopology, topology_set),),
+        events.StreamsTopologyReported: (Projection(schema.StreamsTopology, topology_reported),),
         events.StreamsTopologyConfigured: (Projection(schema.StreamsTopology, topology_compared),),
         events.InternalTopicsAnswered: (Projection(schema.StreamsInternalTopics, internal_topics_answered),),
         events.StreamsShutdownRequested: (Projection(schema.StreamsShutdown, shutdown_requested),),

@@ -147,11 +147,15 @@ def topology_compared(
     return _status_fields(event.configured.status, event.configured.epoch, state)
 
 
-def topology_set(
-    event: events.StreamsTopologySet, group: StreamsGroup, state: GroupAuditState, before: GroupState, world: World
+def topology_reported(
+    event: events.StreamsTopologyReported,
+    group: StreamsGroup,
+    state: GroupAuditState,
+    before: GroupState,
+    world: World,
 ) -> Fields | None:
     """None: the topology can run."""
-    return _status_fields(event.status, event.topology.epoch, state)
+    return _status_fields(event.status, event.topology_epoch, state)
 
 
 def _status_fields(status: TopologyStatus | None, topology_epoch: int, state: GroupAuditState) -> Fields | None:

@@ -87,17 +87,12 @@ class StreamsMemberRemoved(msgspec.Struct, GroupEvent, frozen=True, kw_only=True
 
 
 class StreamsTopologySet(msgspec.Struct, GroupEvent, frozen=True, kw_only=True):
-    """The first member of the group says what the application runs. It stays until the group is deleted.
-
-    `status` is only for the audit: what came of the topology with the topics of the cluster, of which the group keeps
-    nothing of its first heartbeat.
-    """
+    """The first member of the group says what the application runs. It stays until the group is deleted."""
 
     group_id: str
     at_ms: int
     topology: Topology
     member_id: str
-    status: TopologyStatus | None = None
 
     def apply(self, group: Group[StreamsGroup]) -> None:
         group.membership.topology = self.topology
@@ -206,6 +201,18 @@ class StreamsTopologyConfigured(msgspec.Struct, GroupEvent, frozen=True, kw_only
         if streams.configured is not self.configured:
             streams.shown_endpoints.clear()
         streams.configured, streams.checked_version = self.configured, self.topics_version
+
+
+class StreamsTopologyReported(msgspec.Struct, GroupEvent, frozen=True, kw_only=True, eq=False):
+    """What came of the topology of the first heartbeat: the group keeps nothing of it, the audit tells it."""
+
+    group_id: str
+    at_ms: int
+    topology_epoch: int
+    status: TopologyStatus | None
+
+    def apply(self, group: Group[StreamsGroup]) -> None:
+        """Nothing changes."""
 
 
 class StreamsEndpointsChanged(msgspec.Struct, GroupEvent, frozen=True, kw_only=True):

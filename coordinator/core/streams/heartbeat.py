@@ -36,6 +36,7 @@ from coordinator.core.streams.events import (
     StreamsAssignmentDelayed,
     StreamsEndpointsChanged,
     StreamsEndpointsShown,
+    StreamsTopologyReported,
 )
 from coordinator.core.streams.group import StreamsGroup
 from coordinator.core.streams.heartbeat_requests import API, streams_rejection_response
@@ -54,7 +55,7 @@ TOPICS_PER_OPERATION: Final = 20
 """So does to tell which partitions of so many topics a member has."""
 NEW_GROUP_OPERATIONS: Final = 5
 """To create a group takes as long as so many other operations."""
-KEPT_OF_FIRST: Final = (StreamsAssignmentDelayed,)
+KEPT_OF_FIRST: Final = (StreamsAssignmentDelayed, StreamsTopologyReported)
 """What is kept in memory of the heartbeat that makes a group; the rest is looked at again by the second one."""
 
 

@@ -32,6 +32,7 @@ from coordinator.core.streams.events import (
     StreamsMemberUpdated,
     StreamsTargetStarted,
     StreamsTopologyConfigured,
+    StreamsTopologyReported,
     StreamsTopologySet,
 )
 from coordinator.core.streams.group import NOT_VALIDATED, StreamsGroup
@@ -196,14 +197,15 @@ class StreamsMemberUpdate:
         """The first member brings the topology of the group."""
         group, configured = self._group, self.configured
         if group.topology is None and configured is not None:
-            stored = StreamsTopologySet(
-                group_id=group.group_id,
-                at_ms=self._context.wall_ms,
-                topology=self.topology,
-                member_id=self._member_id,
-                status=configured.status,
+            group_id, at_ms = group.group_id, self._context.wall_ms
+            self.events.append(
+                StreamsTopologySet(group_id=group_id, at_ms=at_ms, topology=self.topology, member_id=self._member_id)
             )
-            self.events.append(stored)
+            self.unstored.append(
+                StreamsTopologyReported(
+                    group_id=group_id, at_ms=at_ms, topology_epoch=self.topology.epoch, status=configured.status
+                )
+            )
 
     def _check_owned(self) -> Rejection | None:
         """Tasks that a topology which is ready does not have cannot be owned."""
