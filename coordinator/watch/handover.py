@@ -5,7 +5,7 @@ given: so a history goes on in the same topic, and no number is there twice.
 """
 
 from collections.abc import Callable, Iterable
-from itertools import islice
+from threading import Lock
 from typing import Final, Protocol
 
 import msgspec
@@ -47,6 +47,7 @@ class Handover:
         self.node: Final = node
         self._partition_count = partition_count
         self._wall_ms = wall_ms
+        self._lock = Lock()
         self._moves: dict[str, Adopted | Released] = {}
         self.numbers: Numbers | None = None
         """Those of the watcher that runs."""
@@ -66,13 +67,18 @@ class Handover:
         self._put(group_id, Released(seq))
 
     def _put(self, group_id: str, move: Adopted | Released) -> None:
-        self._moves.pop(group_id, None)
-        self._moves[group_id] = move
-        for oldest in list(islice(self._moves, max(0, len(self._moves) - MOVES_MAX))):
-            self._moves.pop(oldest, None)
+        with self._lock:
+            self._moves.pop(group_id, None)
+            self._moves[group_id] = move
+            if len(self._moves) > MOVES_MAX:
+                del self._moves[next(iter(self._moves))]
 
     def pop(self) -> Iterable[tuple[str, Adopted | Released]]:
         """What has come since, the last of each group."""
-        while self._moves:
-            group_id = next(iter(self._moves))
-            yield group_id, self._moves.pop(group_id)
+        while True:
+            with self._lock:
+                group_id = next(iter(self._moves), None)
+                if group_id is None:
+                    return
+                move = self._moves.pop(group_id)
+            yield group_id, move
