@@ -177,7 +177,9 @@ class GroupObserver:
         for event in emitter.events:
             seen = self._seen.add_to(event, self._presence)
             places = (*emitter.places_of.get(event["seq"], ()), *self._lines.of(event), *seen)
-            self.events.append(ObservedEvent(with_causes(event), places, is_inferred and _is_inferred(event, places)))
+            whole = with_causes(event)
+            is_open = getattr(whole, "cause", None) in _UNDECIDED
+            self.events.append(ObservedEvent(whole, places, is_open or (is_inferred and _is_inferred(event, places))))
         of_records = any(place.source is Source.RECORD for place in emitter.places)
         for event in emitter.events if of_records else ():
             if event["kind"] in _JOINS and self._seen.bypassed(event, self._presence):
@@ -423,6 +425,8 @@ def _is_inferred(event: Event, places: Sequence[Place]) -> bool:
     return event["kind"] in _SAID_BY_LINES and not is_logged
 
 
+_UNDECIDED: Final = frozenset(InferredCause) - {InferredCause.ADOPTED}
+"""Causes that say that it is one of two, whoever saw the rest."""
 _JOINS: Final = frozenset({"member.joined", "static_member.replaced"})
 _SAID_BY_LINES: Final = frozenset({"member.removed", "rebalance.started", "member.joined", "static_member.replaced"})
 """Events of which records show the result alone: what they say of why is inferred."""

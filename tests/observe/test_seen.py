@@ -17,7 +17,9 @@ from coordinator.audit.schema.sighted import (
     Joined,
     Left,
     Silent,
+    Unseen,
 )
+from coordinator.audit.schema.unseen import UnseenBecause
 from coordinator.observe.group_stream import GroupStream, LoggedStatement
 from coordinator.observe.kept_group import decode_group, encode_group
 from coordinator.observe.logs.statements import Sighted
@@ -238,3 +240,17 @@ def test_of_members_that_are_silent_the_last_are_kept() -> None:
         list(seen.apply(Sighted(place=place, group_id=GROUP, sighting=silent), 1))
     assert GONE_KEPT <= len(seen.members) <= 3 * GONE_KEPT
     assert "m-999" in seen.members
+
+
+AWAY: Final = Unseen(GROUP, LATER - 1_000, NODE, LATER - 5_000, UnseenBecause.NODE_AWAY)
+
+
+def test_a_cause_that_is_one_of_two_is_inferred_also_if_the_rest_was_seen() -> None:
+    removals = [
+        observed
+        for observed in told([*two_members(), AWAY, *next_generation(LATER)])
+        if type(observed.event).__name__ == "MemberRemoved"
+    ]
+    assert [(str(observed.event.cause), observed.is_inferred) for observed in removals] == [
+        ("member_left_or_expired", True)
+    ]
