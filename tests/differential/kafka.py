@@ -30,8 +30,8 @@ class KafkaMissing(RuntimeError):
 
 
 def kafka_jars(version: str = VERSION) -> Path:
-    """The folder with the jars; the first time Maven fetches them (some 60 MB). Raises KafkaMissing."""
-    return fetched_jars(version, f"kafka_2.13-{version}.jar", POM, f"-Dkafka.version={version}")
+    """The folder with the jars, those of the tools too; at first Maven fetches them (60 MB). Raises KafkaMissing."""
+    return fetched_jars(version, f"kafka-tools-{version}.jar", POM, f"-Dkafka.version={version}")
 
 
 def fetched_jars(name: str, a_jar: str, pom: Path, *options: str) -> Path:
