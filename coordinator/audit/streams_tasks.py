@@ -35,13 +35,13 @@ class StreamsAuditState(msgspec.Struct):
     standby_at: dict[str, tuple[str, frozenset[TaskId]]] = {}
     """Member id → its process, and its standby tasks with those that it gave up since it was stable: one that is to
     become active is given up first."""
-    standby_processes: dict[TaskId, set[str]] = {}
-    """Standby task → the processes that have it."""
+    standby_members: dict[tuple[str, TaskId], int] = {}
+    """Process and standby task → how many members of the process are in `standby_at` with it."""
     awaited: dict[str, tuple[tuple[TaskId, str], ...]] = {}
     """Member id → the tasks that it waits for, each with the member that has it."""
 
     def has_standby(self, process_id: str, task: TaskId) -> bool:
-        return process_id in self.standby_processes.get(task, ())
+        return (process_id, task) in self.standby_members
 
     def note_tasks(self, member: StreamsMember, existing: Any) -> None:
         member_id, process_id, assigned = member.member_id, member.metadata.process_id, member.current.assigned
@@ -53,7 +53,7 @@ class StreamsAuditState(msgspec.Struct):
             at_process = at_process.union(given_up, each_task(member.current.pending.standby))
         self.standby_at[member_id] = process_id, at_process
         for task in at_process:
-            self.standby_processes.setdefault(task, set()).add(process_id)
+            self.standby_members[process_id, task] = self.standby_members.get((process_id, task), 0) + 1
         self.last_runner |= dict.fromkeys(active, existing)
 
     def forget_member(self, member_id: str) -> None:
@@ -66,10 +66,11 @@ class StreamsAuditState(msgspec.Struct):
     def _pop_standby(self, member_id: str) -> tuple[str, frozenset[TaskId]]:
         process_id, tasks = self.standby_at.pop(member_id, ("", NO_TASKS))
         for task in tasks:
-            processes = self.standby_processes[task]
-            processes.discard(process_id)
-            if not processes:
-                del self.standby_processes[task]
+            left = self.standby_members[process_id, task] - 1
+            if left:
+                self.standby_members[process_id, task] = left
+            else:
+                del self.standby_members[process_id, task]
         return process_id, tasks
 
 

@@ -117,6 +117,8 @@ class FoldedGroup:
         """Internal topics of a streams group that could not be created, and why."""
         self.shutdown: schema.StreamsShutdown | None = None
         """The last request that all members of a streams application end."""
+        self.is_shutting_down = False
+        """Whether it lasts: until the group is empty, or loaded again."""
         self.last_commit_ms: int | None = None
         """The end of the last interval in which offsets were committed."""
         self.clients: dict[str, MemberRef] = {}

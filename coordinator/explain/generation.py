@@ -12,6 +12,7 @@ from coordinator.audit.schema import (
     GroupEmptied,
     MemberRef,
     RebalanceSuperseded,
+    StreamsShutdown,
     StreamsTopology,
     TopicPartitions,
     Trigger,
@@ -160,6 +161,8 @@ class Generation(msgspec.Struct, gc=False):
     """It was superseded while its target assignment was computed, and that has not come yet."""
     late_target: LateTarget | None = None
     """The newest target of an earlier epoch that came in it."""
+    shutdown: StreamsShutdown | None = None
+    """Who had asked, when the rebalance began, that all members of a streams application end."""
     topology: StreamsTopology | None = None
     """Why the topology of a streams group could not run when the rebalance began; None: it could, or is not known."""
     moved_tasks: dict[str, MovedTask] = {}

@@ -53,6 +53,7 @@ class Memory(msgspec.Struct, gc=False):
     not_ready_ms: int | None = None
     failed_topics: dict[str, str] = {}
     shutdown: schema.StreamsShutdown | None = None
+    is_shutting_down: bool = False
 
 
 def remember(history: GroupHistory) -> Memory:
@@ -96,6 +97,7 @@ def remember(history: GroupHistory) -> Memory:
         history.not_ready_ms,
         history.failed_topics,
         history.shutdown,
+        history.is_shutting_down,
     )
 
 
@@ -117,6 +119,7 @@ def recall(memory: Memory) -> GroupHistory:
     history.denials.extend(memory.denials)
     history.topology, history.not_ready_ms = memory.topology, memory.not_ready_ms
     history.failed_topics, history.shutdown = memory.failed_topics, memory.shutdown
+    history.is_shutting_down = memory.is_shutting_down
     history.begins_in_the_middle, history.last_commit_ms = memory.begins_in_the_middle, memory.last_commit_ms
     return history
 

@@ -241,3 +241,17 @@ def test_that_a_topology_could_not_run_is_told_also_when_its_members_have_gone()
     history = history_of(world)
     (first, *_) = history.generations
     assert "t and u had other numbers of partitions than it needs" in " ".join(story_of(history, first).paragraphs)
+
+
+def test_a_shutdown_is_over_when_the_group_was_empty() -> None:
+    world = named_world(topics={"t": 2})
+    world.streams_enter("a", shuts_down=True)
+    world.streams_beat("a", 2, shuts_down=True)
+    world.streams_beat("a", -1)
+    assert "SHUTDOWN_APPLICATION" in told(world)
+    world.advance(60_000)
+    world.streams_enter("b")
+    world.streams_enter("c")
+    world.streams_beat("c", -1)
+    assert "left" in told(world)
+    assert "SHUTDOWN_APPLICATION" not in told(world)

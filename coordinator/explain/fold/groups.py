@@ -51,6 +51,7 @@ def _loaded(history: FoldedGroup, event: schema.GroupLoaded) -> None:
     """Take back the events that did not take effect; what they told stays visible as cut short."""
     history.loads.append(event)
     history.owners.appeared.clear()
+    history.is_shutting_down = False
     history.loaded_ms = event.time_ms
     history.end_awaiting()
     latest = history.latest

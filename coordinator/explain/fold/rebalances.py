@@ -43,6 +43,7 @@ def _rebalance_started(history: FoldedGroup, event: schema.RebalanceStarted) -> 
     generation.cause, generation.member, generation.reason = event.cause, event.member, event.reason
     generation.triggers = list(event.triggers)
     generation.topology = history.topology
+    generation.shutdown = history.shutdown if history.is_shutting_down else None
     generation.topic_changes = dict(event.topic_changes)
     generation.recreated_topics = list(event.recreated_topics)
     # After a load the coordinator knows a topic by its name alone; that it was deleted was told.
@@ -291,6 +292,7 @@ def _emptied(history: FoldedGroup, event: schema.GroupEmptied) -> None:
     history.end_awaiting()
     generation = history.open_generation(event, event.generation_id)
     generation.end_without_members(event)
+    history.is_shutting_down = False
     history.owners.end_generation()  # what its members had for a moment is the past of the next ones
     history.ended.append(generation)
 

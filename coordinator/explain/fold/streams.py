@@ -28,7 +28,7 @@ def _internal_topics(history: FoldedGroup, event: schema.StreamsInternalTopics) 
 
 
 def _shutdown(history: FoldedGroup, event: schema.StreamsShutdown) -> None:
-    history.shutdown = event
+    history.shutdown, history.is_shutting_down = event, True
 
 
 def _tasks(history: FoldedGroup, event: schema.StreamsTasks) -> None:

@@ -11,7 +11,7 @@ from coordinator.explain.makers.context import Context
 
 def shutdown_claims(context: Context) -> Iterator[Claim]:
     """That members left because another one had asked for it."""
-    asked = context.history.shutdown
+    asked = context.generation.shutdown
     left = [removal for removal in context.generation.changes.removed if removal.cause is Cause.MEMBER_LEFT]
     if asked is not None and any(removal.seq is not None and removal.seq > asked.seq for removal in left):
         yield ShutdownBefore(

@@ -93,7 +93,7 @@ def tasks_moved(claims: Sequence[streams.TasksMoved], wording: Wording) -> Itera
         if others:
             yield f"{counted(others, 'other task')} moved."
         if claim.unnamed:
-            yield f"Of {counted(claim.unnamed, 'other task')} it is not known who ran them before."
+            yield f"Of {counted(claim.unnamed, 'other task')} that members got it is not told who ran them before."
 
 
 def _got(member: str, before: str, was_standby: bool, tasks: list[str]) -> str:

@@ -10,7 +10,10 @@ from coordinator.audit.schema import (
     StreamsTasks,
     StreamsTopology,
 )
+from coordinator.audit.streams_tasks import StreamsAuditState
 from coordinator.core.causes import Cause
+from coordinator.core.streams.member import CurrentTasks, StreamsMember, StreamsMemberMetadata, TasksState
+from coordinator.core.streams.tasks import TaskEpochs
 from tests.core.streams.world import NO_TASKS, StreamsWorld, named_world, part, topology
 
 
@@ -189,3 +192,19 @@ def test_who_joins_with_a_request_to_shut_down_is_told_by_its_client() -> None:
     world.streams_enter("b", shuts_down=True)
     (asked,) = [event for event in world.audited() if isinstance(event, StreamsShutdown)]
     assert (asked.member.member_id, asked.member.client_id) == ("b", "client-b")
+
+
+def test_two_members_of_a_process_may_have_a_standby_task_one_after_the_other() -> None:
+    kept = StreamsAuditState()
+    giving_up = CurrentTasks(
+        epoch=3, state=TasksState.UNREVOKED_TASKS, pending=TaskEpochs(standby={"0": (1,)}), assigned=TaskEpochs()
+    )
+    metadata = StreamsMemberMetadata("client", "/host", process_id="process")
+    one = StreamsMember("one", metadata, current=giving_up)
+    two = StreamsMember("two", metadata, current=CurrentTasks(epoch=3, assigned=TaskEpochs(standby={"0": (1,)})))
+    kept.note_tasks(one, one)
+    kept.note_tasks(two, two)
+    kept.forget_member("one")
+    assert kept.has_standby("process", ("0", 1))
+    kept.forget_member("two")
+    assert not kept.has_standby("process", ("0", 1))
