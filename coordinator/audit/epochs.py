@@ -96,7 +96,7 @@ def generation_started(
 def epoch_projections(
     bumped: type, computed: type, protocol_type: str, topics_of: Callable[[Any, World], dict[str, Topic]]
 ) -> Mapping[type, tuple[Projection, ...]]:
-    """The projections of the two events of an epoch, where a target is told of once it is installed.
+    """The projections of the two events of an epoch, where a target is reported when it is installed.
 
     `topics_of`: group → the topics whose changes count.
     """

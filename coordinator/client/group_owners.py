@@ -149,27 +149,10 @@ def change_owners(
     changes = [GroupOwnerChange(name=name, is_adopted=is_adopted) for name in names]
     request = AlterGroupOwnersRequest(changes=changes, validate_only=validate_only)
     groups: dict[str, GroupChange] = {}
-    problems: list[str] = []
-    needed: dict[str, set[int]] = {name: set() for name in names}
-    done_partitions: dict[str, set[int]] = {name: set() for name in names}
-    for address in _addresses(bootstrap):
-        with _connected(bootstrap.at(address)) as connection:
-            answer = connection.request(request, VERSION)
-        _check(answer)
-        for result in answer.results:
-            needed[result.name].update(result.needed)
-            done_partitions[result.name].update(result.taken)
-            if result.error_code not in (ErrorCode.NONE, ErrorCode.NON_EMPTY_GROUP):
-                reason = result.error_message or ErrorCode(result.error_code).name
-                problems.append(f"{result.name}: {reason} ({address})")
-            for group in result.groups:
-                groups[group.group_id] = GroupChange(group.group_id, group.state, tuple(group.members))
-    if not validate_only:
-        problems += [
-            _missing(name, needed[name], done_partitions[name])
-            for name in names
-            if not needed[name] or needed[name] - done_partitions[name]
-        ]
+    results, problems = _ask_all(bootstrap, request, names)
+    for result in results:
+        for group in result.groups:
+            groups[group.group_id] = GroupChange(group.group_id, group.state, tuple(group.members))
     return ChangeResult(tuple(groups[group_id] for group_id in sorted(groups)), tuple(problems))
 
 
@@ -187,26 +170,40 @@ def change_watched(
     changes = [WatchChange(name=name, is_watched=is_watched) for name in names]
     request = AlterWatchedGroupsRequest(changes=changes, validate_only=validate_only)
     groups: dict[str, bool] = {}
+    results, problems = _ask_all(bootstrap, request, names)
+    for result in results:
+        groups |= {group_id: group_id in result.owned for group_id in result.groups}
+    return WatchedResult(dict(sorted(groups.items())), tuple(problems))
+
+
+def _ask_all(
+    bootstrap: Bootstrap, request: AlterGroupOwnersRequest | AlterWatchedGroupsRequest, names: Sequence[str]
+) -> tuple[list[Any], list[str]]:
+    """Ask all nodes for a change of rules; return what each says of each name, and what is wrong or not done."""
+    results: list[Any] = []
     problems: list[str] = []
+    failed: set[str] = set()
     needed: dict[str, set[int]] = {name: set() for name in names}
     done_partitions: dict[str, set[int]] = {name: set() for name in names}
     for address in _addresses(bootstrap):
         with _connected(bootstrap.at(address)) as connection:
             answer = connection.request(request, VERSION)
         _check(answer)
+        results += answer.results
         for result in answer.results:
             needed[result.name].update(result.needed)
             done_partitions[result.name].update(result.taken)
-            if result.error_code != ErrorCode.NONE:
-                problems.append(f"{result.name}: {result.error_message} ({address})")
-            groups |= {group_id: group_id in result.owned for group_id in result.groups}
-    if not validate_only:
+            if result.error_code not in (ErrorCode.NONE, ErrorCode.NON_EMPTY_GROUP):
+                reason = result.error_message or ErrorCode(result.error_code).name
+                problems.append(f"{result.name}: {reason} ({address})")
+                failed.add(result.name)
+    if not request.validate_only:
         problems += [
             _missing(name, needed[name], done_partitions[name])
             for name in names
-            if needed[name] - done_partitions[name]
+            if (not needed[name] and name not in failed) or needed[name] - done_partitions[name]
         ]
-    return WatchedResult(dict(sorted(groups.items())), tuple(problems))
+    return results, problems
 
 
 def _missing(name: str, needed: set[int], done_partitions: set[int]) -> str:

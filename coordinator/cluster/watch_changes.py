@@ -27,7 +27,7 @@ GROUPS_AT_ONCE: Final = 1_000
 
 
 class WatchChanges:
-    """For the partitions that this node leads: each gets each rule, so that whoever leads one knows all."""
+    """For the partitions that this node leads: each gets each rule, so that the leader of any of them knows all."""
 
     def __init__(
         self,

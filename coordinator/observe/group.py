@@ -426,7 +426,7 @@ def _is_inferred(event: Event, places: Sequence[Place]) -> bool:
 
 
 _UNDECIDED: Final = frozenset(InferredCause) - {InferredCause.ADOPTED}
-"""Causes that say that it is one of two, whoever saw the rest."""
+"""Causes that leave open which of two it is, also if the rest of the rebalance was seen."""
 _JOINS: Final = frozenset({"member.joined", "static_member.replaced"})
 _SAID_BY_LINES: Final = frozenset({"member.removed", "rebalance.started", "member.joined", "static_member.replaced"})
 """Events of which records show the result alone: what they say of why is inferred."""

@@ -138,7 +138,7 @@ class GroupStream:
         return not state.so_far.protocol and state.current is None and not self.has_waiting
 
     def came_by(self, node_id: int) -> bool:
-        """Whether a member came by way of this node last, by what is told or waits to be."""
+        """Whether a member came by way of this node last, by what is reported or waiting."""
         return self._observer.state.seen.came_by(node_id) or any(
             isinstance(line.of, LoggedStatement)
             and isinstance(line.of.statement, Sighted)
@@ -336,7 +336,7 @@ class GroupStream:
         return [observed for observed in found if observed.event.seq <= seq_max]
 
     def renew(self, seq: int) -> None:
-        """Begin anew, with numbers above `seq`: others have told of the group meanwhile."""
+        """Begin again, with numbers above `seq`: others have reported the group meanwhile."""
         self._observer = self._new_observer(max(self.seq, seq))
         self._completed_at = None
         self.is_changed = True

@@ -33,7 +33,7 @@ from coordinator.observe.places import Place
 GONE_KEPT: Final = 200
 """Members that are gone or silent: a removal is told some time after."""
 MEMBERS_MAX: Final = 20_000
-"""Members of one group, whoever they are: any client may name any member."""
+"""Members of one group: any client may name any member."""
 SLACK_MS: Final = 1_000
 """A member is removed so much before its session ends by the times of a node, at most: clocks differ a little."""
 NOT_PROVIDED: Final = "not provided"

@@ -13,7 +13,7 @@ LATE_MS: Final = 6_000
 """So much later than it was seen a node says at most that it has seen all: else it may be away."""
 
 BEGUN_MS: Final = 1_000
-"""So long after a node has begun to look, whoever comes by way of it was seen: clocks and requests under way."""
+"""From this time on after a node has begun to look, it has seen each client that comes by way of it."""
 
 
 class NodePresence(msgspec.Struct, array_like=True):

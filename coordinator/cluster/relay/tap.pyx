@@ -522,7 +522,7 @@ cdef class Tap:
     cdef _make_room(self):
         """Forget members: those that are silent, whom the readers of the facts know; if there are few, all of them.
 
-        Whoever is forgotten is seen anew with its next request.
+        A member that is forgotten is seen again with its next request.
         """
         cdef WatchedGroup group
         watched = [group for group in self._groups.values() if group is not None]
