@@ -187,6 +187,7 @@ FIELDS: Final[dict[str, str]] = {
     "delivery_count_limit": "`share.delivery.count.limit` of the group at the end of the interval",
     "counts": "records of all share partitions, by what became of them, see above",
     "topology_epoch": "the version of the topology",
+    "group_topology_epoch": "the version of the topology that the group has",
     "status": "`ready`, or why it cannot run, see above",
     "topics": "those that are missing or have the wrong number of partitions",
     "detail": "what the members are told",

@@ -14,12 +14,14 @@ from coordinator.audit.group_state import GroupAuditState, by_topic
 from coordinator.audit.kind_audit import KindAudit, Projection, ms_between
 from coordinator.audit.streams_tasks import (
     internal_topics_answered,
+    joined_with_topology,
     remember_tasks,
     shutdown_requested,
     streams_state,
     tasks_assigned,
     topology_compared,
     topology_reported,
+    updated_topology,
 )
 from coordinator.audit.world import Topic, World
 from coordinator.core.causes import Cause
@@ -242,8 +244,14 @@ def _mark(member: StreamsMember) -> tuple[str, int, str, int, int]:
 
 STREAMS: Final = KindAudit(
     projections={
-        events.StreamsMemberJoined: (Projection(schema.MemberJoined, _joined),),
-        events.StreamsMemberUpdated: (Projection(schema.MemberRejoined, _updated),),
+        events.StreamsMemberJoined: (
+            Projection(schema.MemberJoined, _joined),
+            Projection(schema.StreamsMemberTopology, joined_with_topology),
+        ),
+        events.StreamsMemberUpdated: (
+            Projection(schema.MemberRejoined, _updated),
+            Projection(schema.StreamsMemberTopology, updated_topology),
+        ),
         events.StreamsMemberRemoved: (Projection(schema.MemberRemoved, _removed),),
         **epoch_projections(
             events.StreamsGroupEpochBumped, events.StreamsTargetComputed, PROTOCOL_TYPE, _topics_needed

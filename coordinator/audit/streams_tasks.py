@@ -14,7 +14,7 @@ from coordinator.core.groups.states import GroupState
 from coordinator.core.streams import events
 from coordinator.core.streams.configured import TopologyStatus
 from coordinator.core.streams.group import StreamsGroup
-from coordinator.core.streams.member import StreamsMember, TasksState
+from coordinator.core.streams.member import StreamsMember, StreamsMemberMetadata, TasksState
 from coordinator.core.streams.tasks import each_task
 
 TaskId = tuple[str, int]
@@ -197,6 +197,30 @@ def shutdown_requested(
     """Who asks may be about to join, or be no member: its leaving is rejected, and the others are told all the same."""
     member = schema.MemberRef(event.member_id, event.client_id, event.client_host)
     return {"member": state.members.get(event.member_id) or member}
+
+
+def joined_with_topology(
+    event: events.StreamsMemberJoined, group: StreamsGroup, state: GroupAuditState, before: GroupState, world: World
+) -> Fields | None:
+    """None: it runs the topology of the group."""
+    return _topology_fields(state.members[event.member_id], event.metadata, event.topology.epoch, event.topology.epoch)
+
+
+def updated_topology(
+    event: events.StreamsMemberUpdated, group: StreamsGroup, state: GroupAuditState, before: GroupState, world: World
+) -> Fields | None:
+    """None: it runs the same topology as before."""
+    assert group.topology is not None  # its first member brought it
+    existing = state.members[event.member_id]
+    return _topology_fields(existing, event.metadata, group.topology.epoch, event.before.topology_epoch)
+
+
+def _topology_fields(
+    existing: Any, metadata: StreamsMemberMetadata, group_epoch: int, epoch_before: int
+) -> Fields | None:
+    if metadata.topology_epoch == epoch_before:
+        return None
+    return {"member": existing, "topology_epoch": metadata.topology_epoch, "group_topology_epoch": group_epoch}
 
 
 def remember_tasks(group: StreamsGroup, state: GroupAuditState) -> None:

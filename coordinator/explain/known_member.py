@@ -2,7 +2,7 @@
 
 import msgspec
 
-from coordinator.audit.schema import MemberRef, MemberRejoined, TopicPartitions, WorkerTasks
+from coordinator.audit.schema import MemberRef, MemberRejoined, StreamsMemberTopology, TopicPartitions, WorkerTasks
 from coordinator.core.causes import Cause
 
 
@@ -32,6 +32,9 @@ class MemberSoFar(msgspec.Struct, gc=False):
     """The coordinator has restarted since the member's last JoinGroup."""
     replaced_ms: int | None = None
     """When its client last took the place of another one, as static members do; None: it has not."""
+
+    stale_topology: StreamsMemberTopology | None = None
+    """In a streams group: that it runs an older topology than the group; None: it does not, or it was not told."""
 
     def rejoin(self, event: MemberRejoined) -> None:
         """Take over what the member says of itself from now on."""

@@ -4,11 +4,13 @@ from typing import Final
 
 import msgspec
 
-from coordinator.audit.schema import MemberReconciled, MemberRef, TopicPartitions
+from coordinator.audit.schema import TASK_MOVES_NAMED_MAX, MemberReconciled, MemberRef, StreamsTasks, TopicPartitions
 
 MEMBERS_KEPT_MAX: Final = 10_000
 
 Partition = tuple[str, int]
+Task = tuple[str, int]
+"""Subtopology id and number."""
 
 
 class Revocation(msgspec.Struct, gc=False):
@@ -29,6 +31,8 @@ class Revocation(msgspec.Struct, gc=False):
 
     waited_since_ms: int | None = None
     """Since when another member waits; None: nobody did."""
+    tasks: dict[str, tuple[Task, ...]] = {}
+    """In a streams group: member id → the tasks of these partitions that it waits for, as far as they are named."""
 
     @property
     def took_ms(self) -> int | None:
@@ -75,6 +79,21 @@ class Reconciliations(msgspec.Struct, gc=False):
         elif found is not None and (found.asked_ms is not None or event.lost):
             found.gave_up_ms = event.time_ms
 
+    def note_tasks(self, event: StreamsTasks) -> None:
+        """Whose tasks a member of a streams group waits for; its `MemberReconciled` comes before.
+
+        An event that may leave out some of them is not used: the partitions are known.
+        """
+        if len(event.awaited) >= TASK_MOVES_NAMED_MAX:
+            return
+        awaited: dict[str, list[Task]] = {}
+        for task in event.awaited:
+            awaited.setdefault(task.holder.member_id, []).append((task.subtopology_id, task.task))
+        for holder_id, tasks in awaited.items():
+            found = self._open_revocation(holder_id)
+            if found is not None:
+                found.tasks[event.member.member_id] = tuple(tasks)
+
     def removed(self, member_id: str, at_ms: int) -> None:
         """A member is gone: it waits for nobody, and what it had not given up is free."""
         self._wait_no_more(member_id)
@@ -106,8 +125,9 @@ class Reconciliations(msgspec.Struct, gc=False):
             waiting = self.waits.get(member_id)
             if revocation.gave_up_ms is None and (waiting or revocation.asked_ms is not None):
                 since_ms = revocation.waited_since_ms if waiting else None
+                tasks = {waiter_id: revocation.tasks.get(waiter_id, ()) for waiter_id in waiting or ()}
                 revocations[member_id] = msgspec.structs.replace(
-                    revocation, waiting=dict(waiting or {}), waited_since_ms=since_ms
+                    revocation, waiting=dict(waiting or {}), waited_since_ms=since_ms, tasks=tasks
                 )
         waits = {holder_id: dict(waiting) for holder_id, waiting in self.waits.items()}
         return Reconciliations(revocations, waits, dict(self.waits_of))

@@ -125,13 +125,14 @@ def _share_group() -> ShareWorld:
 
 
 def _streams_group() -> StreamsWorld:
-    """A member waits for the task of another one, the source topic is gone, and the application is to end."""
+    """A member of an older version waits for the task of another one, the source topic is gone, and all are to end."""
     world = named_world(topics={"orders": 2})
-    counts = topology(part("0", "orders", changelogs=["counts-store-changelog"]))
+    parts = part("0", "orders", changelogs=["counts-store-changelog"])
+    counts = topology(parts, epoch=1)
     world.streams_enter("word-count-1", runs=counts)
     world.advance(100)
     world.streams_beat("word-count-1", 2)
-    world.streams_enter("word-count-2", runs=counts)
+    world.streams_enter("word-count-2", runs=topology(parts, epoch=0))
     world.streams_beat("word-count-1", 3, owned=({"0": [0, 1]}, NO_TASKS))
     world.streams_beat("word-count-2", 4)
     world.fixed.delete("orders")

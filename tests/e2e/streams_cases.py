@@ -198,6 +198,22 @@ def _suspended(scene: StreamsScene) -> None:
     scene.wait_stable(2)
 
 
+def _slow_to_give_up(scene: StreamsScene) -> None:
+    """Its session is longer than it stands still."""
+    _first(scene)
+    scene.configure("streams.session.timeout.ms", "60000")
+    scene.send("one", signal.SIGSTOP)
+    scene.start("two")
+    scene.wait_until(_somebody_waits, "a member that waits for tasks")
+    scene.send("one", signal.SIGCONT)
+    scene.wait_stable(2)
+
+
+def _somebody_waits(history: GroupHistory) -> bool:
+    reconciliations = history.generations[-1].reconciliations
+    return reconciliations is not None and any(held.tasks for held in reconciliations.revocations.values())
+
+
 def _source_missing(scene: StreamsScene) -> None:
     scene.delete("lines")
     scene.start("one", "copy")
@@ -285,6 +301,9 @@ CASES: Final[dict[str, StreamsCase]] = {
     "an instance is closed in order": StreamsCase(_closed, ("left", "got task")),
     "an instance is killed": StreamsCase(_killed, ("its session timeout", "got task")),
     "an instance is suspended": StreamsCase(_suspended, ("was silent for 3 s", "stayed open")),
+    "an instance is slow to give up tasks": StreamsCase(
+        _slow_to_give_up, ("tasks 0_", "one-StreamThread-1-consumer was asked to give up", "took", "waited for it")
+    ),
     "the source topic is missing": StreamsCase(_source_missing, ("source topic lines is missing",)),
     "the source topic appears": StreamsCase(_source_appears, ("topic lines appeared with 2 partitions",)),
     "the source topic grows": StreamsCase(_source_grows, ("topic lines grew from 2 to 4 partitions",)),

@@ -191,6 +191,16 @@ STORY: Final[tuple[Claim, ...]] = (
         member=ONE, partitions={"orders": [0]}, count=1, waiting=(TWO,), waited_since_ms=AT, gave_up_ms=AT + 5_000
     ),
     course.GaveUpLate(member=ONE, partitions={"orders": [0]}, count=1, waiting=(TWO,), waited_since_ms=AT),
+    course.GaveUpLate(
+        member=ONE,
+        partitions={"orders": [0], "payments": [0]},
+        count=2,
+        waiting=(TWO,),
+        tasks=(("0", 0),),
+        waited_since_ms=AT,
+        asked_ms=AT,
+        gave_up_ms=AT + 5_000,
+    ),
     course.EarlierTarget(epoch=6, at_ms=AT),
     course.EarlierTarget(epoch=6, at_ms=AT, was_used=True),
     price.Moved(partitions=24, moved=4, needlessly=1, first_owned=2),
@@ -342,6 +352,12 @@ _OF_STREAMS: Final[tuple[findings.Found, ...]] = (
         failed=(("billing-counts-changelog", "Unable to replicate the partition 3 time(s)"),),
     ),
     streams.ShutdownRequested(**_span(findings.Kind.SHUTDOWN_REQUESTED), member=ONE),
+    streams.StaleTopology(
+        **_span(findings.Kind.STALE_TOPOLOGY),
+        members=(streams.StaleMember(ONE, 0),),
+        unnamed=0,
+        group_topology_epoch=1,
+    ),
 )
 
 FOUND: Final[tuple[findings.Found, ...]] = (

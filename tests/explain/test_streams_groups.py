@@ -1,5 +1,7 @@
 """Streams groups in words: why they rebalanced, who had which partitions, and why a topology cannot run."""
 
+import re
+
 from _wire.messages.streams_group_heartbeat import CopartitionGroup
 from coordinator.config.settings import Config
 from coordinator.explain.claims.findings import Kind
@@ -172,6 +174,54 @@ def test_which_tasks_moved_from_whom_is_told_and_which_had_a_standby() -> None:
     world.streams_beat("a", 2, owned=({"0": [0, 1]}, NO_TASKS))
     world.streams_beat("b", 3)
     assert "client-b got tasks 0_2 and 0_3 of client-a." in told(world)
+
+
+def test_who_waits_for_whose_tasks_is_told_while_it_waits_and_after() -> None:
+    world = named_world(topics={"t": 4})
+    world.streams_enter("a")
+    world.streams_enter("b")
+    world.advance(100)
+    world.streams_beat("b", 3)
+    assert "client-b waits for tasks 0_2 and 0_3, which client-a still has." in told(world)
+    world.streams_beat("a", 2)
+    world.advance(900)
+    asked = "client-a was asked to give up tasks 0_2 and 0_3 and has not done so. client-b waits for it."
+    assert asked in told(world)
+    world.streams_beat("a", 2, owned=({"0": [0, 1]}, NO_TASKS))
+    world.streams_beat("b", 3)
+    assert "client-a was asked to give up tasks 0_2 and 0_3, and took 900 ms to do so. client-b" in told(world)
+
+
+def test_members_that_run_an_older_topology_are_found_until_they_run_that_of_the_group_or_go() -> None:
+    world = named_world(topics={"t": 4})
+    world.streams_enter("a", runs=topology(epoch=3))
+    assert found(world, Kind.STALE_TOPOLOGY) == []
+    world.streams_enter("b", runs=topology(epoch=1))
+    world.streams_enter("c", runs=topology(epoch=2))
+    (finding,) = found(world, Kind.STALE_TOPOLOGY)
+    assert "client-b and client-c run an older topology (epochs 1 and 2) than the group has (epoch 3)" in (
+        plain_names(finding.headline)
+    )
+    world.streams_beat("b", 0, owned=(NO_TASKS, NO_TASKS), timeout_ms=30_000, runs=topology(epoch=3), process_id="b")
+    (finding,) = found(world, Kind.STALE_TOPOLOGY)
+    assert "client-c runs an older topology (epoch 2)" in plain_names(finding.headline)
+    assert found_after_memory(world, Kind.STALE_TOPOLOGY) == [finding.headline]
+    world.restart()
+    named(world)
+    assert found(world, Kind.STALE_TOPOLOGY) == [finding]
+    world.streams_beat("c", -1)
+    assert found(world, Kind.STALE_TOPOLOGY) == []
+
+
+def plain_names(text: str) -> str:
+    """Without the hosts of clients."""
+    return re.sub(r" \([0-9./][^)]*\)", "", text)
+
+
+def found_after_memory(world: StreamsWorld, kind: Kind) -> list[str]:
+    """What is found when the history was put away and brought back, as the pipeline does."""
+    history = unpacked(packed(history_of(world)))
+    return [finding.headline for finding in findings(history, history.last_ms or 0) if finding.kind is kind]
 
 
 def test_a_standby_that_takes_over_is_told() -> None:

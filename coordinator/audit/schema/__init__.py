@@ -87,6 +87,7 @@ from coordinator.audit.schema.streams import (
     AwaitedTask,
     GainedTask,
     StreamsInternalTopics,
+    StreamsMemberTopology,
     StreamsShutdown,
     StreamsTasks,
     StreamsTopology,
@@ -188,6 +189,7 @@ __all__ = [
     "StaticMemberReplaced",
     "StoredState",
     "StreamsInternalTopics",
+    "StreamsMemberTopology",
     "StreamsShutdown",
     "StreamsTasks",
     "StreamsTopology",
@@ -228,6 +230,7 @@ AnyAuditEvent = (
     | ShareRecords
     | StreamsTopology
     | StreamsInternalTopics
+    | StreamsMemberTopology
     | StreamsShutdown
     | StreamsTasks
     | GroupUnseen

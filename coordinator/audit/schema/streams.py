@@ -54,6 +54,22 @@ class StreamsShutdown(AuditEvent, frozen=True, kw_only=True, tag="streams.shutdo
     member: MemberRef
 
 
+class StreamsMemberTopology(AuditEvent, frozen=True, kw_only=True, tag="streams.member_topology"):
+    """A member runs an older topology than the group has, or that of the group again.
+
+    It is in the group, and is told STALE_TOPOLOGY in each answer as long as `topology_epoch` is less than
+    `group_topology_epoch`; when both are the same it is told so no more.
+    """
+
+    member: MemberRef
+    topology_epoch: int
+    group_topology_epoch: int
+
+    @property
+    def is_stale(self) -> bool:
+        return self.topology_epoch != self.group_topology_epoch
+
+
 class GainedTask(msgspec.Struct, frozen=True):
     """An active task that a member has got.
 

@@ -63,6 +63,8 @@ class GaveUpLate(Claim, frozen=True):
     partitions: TopicPartitions
     count: int
     waiting: tuple[MemberRef, ...]
+    tasks: tuple[tuple[str, int], ...] = ()
+    """In a streams group: the tasks that others wait for, as subtopology and number, as far as they are named."""
     waited_since_ms: int | None = None
     asked_ms: int | None = None
     gave_up_ms: int | None = None

@@ -46,6 +46,7 @@ class Kind(StrEnum):
     START_STANDS = "start_stands"
     TOPOLOGY_NOT_READY = "topology_not_ready"
     SHUTDOWN_REQUESTED = "shutdown_requested"
+    STALE_TOPOLOGY = "stale_topology"
 
 
 class Found(Claim, frozen=True):

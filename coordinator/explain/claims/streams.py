@@ -37,6 +37,21 @@ class ShutdownRequested(Found, frozen=True):
     member: MemberRef
 
 
+class StaleMember(msgspec.Struct, frozen=True):
+    """A member that runs the topology of this epoch."""
+
+    member: MemberRef
+    topology_epoch: int
+
+
+class StaleTopology(Found, frozen=True):
+    """Members of the group run an older topology than it has, since `from_ms`. `unnamed`: so many others do, too."""
+
+    members: tuple[StaleMember, ...]
+    unnamed: int
+    group_topology_epoch: int
+
+
 class ShutdownBefore(Claim, frozen=True):
     """A member had asked that all members of the application end before these left."""
 

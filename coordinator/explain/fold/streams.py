@@ -38,6 +38,14 @@ def _tasks(history: FoldedGroup, event: schema.StreamsTasks) -> None:
     for gained in event.gained:
         _move(latest, gained, event.member)
     latest.unnamed_tasks += event.unnamed_gained
+    if latest.reconciliations is not None:
+        latest.reconciliations.note_tasks(event)
+
+
+def _member_topology(history: FoldedGroup, event: schema.StreamsMemberTopology) -> None:
+    tracked = history.members.get(event.member.member_id)
+    if tracked is not None:
+        tracked.stale_topology = event if event.is_stale else None
 
 
 def _move(generation: Generation, gained: schema.GainedTask, member: schema.MemberRef) -> None:
@@ -60,4 +68,5 @@ HANDLERS: Final[Mapping[type[AuditEvent], Callable[[FoldedGroup, Any], None]]] =
     schema.StreamsInternalTopics: _internal_topics,
     schema.StreamsShutdown: _shutdown,
     schema.StreamsTasks: _tasks,
+    schema.StreamsMemberTopology: _member_topology,
 }

@@ -116,6 +116,7 @@ def _gave_up_late(generation: Generation) -> Iterator[GaveUpLate]:
         partitions=slowest.partitions,
         count=slowest.count,
         waiting=tuple(slowest.waiting.values()),
+        tasks=tuple(sorted({task for tasks in slowest.tasks.values() for task in tasks})),
         waited_since_ms=slowest.waited_since_ms,
         asked_ms=slowest.asked_ms,
         gave_up_ms=slowest.gave_up_ms,

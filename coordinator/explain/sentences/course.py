@@ -13,6 +13,7 @@ from coordinator.explain.claims.course import (
     SlowSync,
     Took,
 )
+from coordinator.explain.sentences.topologies import tasks_named
 from coordinator.explain.sentences.wording import Wording
 from coordinator.explain.words import BRIEF_MS, counted, duration, listed, plain, were
 
@@ -77,7 +78,7 @@ def gave_up_late(claims: Sequence[GaveUpLate], wording: Wording) -> Iterator[str
 
 
 def _gave_up_late(claim: GaveUpLate, wording: Wording) -> str:
-    who, which = wording.names.of(claim.member), _partitions_named(claim)
+    who, which = wording.names.of(claim.member), _awaited(claim)
     waiting = wording.names.listed(claim.waiting)
     if claim.gave_up_ms is None:
         wait = "waited" if claim.is_over else "wait" if len(claim.waiting) > 1 else "waits"
@@ -101,7 +102,10 @@ def _how_it_went(claim: GaveUpLate) -> str:
     return f"{asked}, and took {took} to do so"
 
 
-def _partitions_named(claim: GaveUpLate) -> str:
+def _awaited(claim: GaveUpLate) -> str:
+    """What others waited for: tasks of a streams group, else partitions."""
+    if claim.tasks:
+        return tasks_named(claim.tasks)
     named = [f"{plain(topic)}-{index}" for topic, indexes in claim.partitions.items() for index in indexes]
     if not named:
         return counted(claim.count, "partition")

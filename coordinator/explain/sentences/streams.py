@@ -9,12 +9,12 @@ from coordinator.explain.claims import streams
 from coordinator.explain.claims.findings import Found
 from coordinator.explain.sentences.finding_words import FindingWords
 from coordinator.explain.sentences.labels import label_of
-from coordinator.explain.sentences.topologies import topology_problem
+from coordinator.explain.sentences.topologies import tasks_named, topology_problem
 from coordinator.explain.sentences.wording import Wording
 from coordinator.explain.words import Clock, counted, duration, listed, plain
 
 PAIRS_NAMED: Final = 5
-TASKS_NAMED: Final = 5
+MEMBERS_NAMED: Final = 3
 REASONS_NAMED: Final = 5
 
 ADVICE: Final[Mapping[str, str]] = {
@@ -60,9 +60,25 @@ def _shutdown_requested(claim: streams.ShutdownRequested, clock: Clock) -> Findi
     )
 
 
+def _stale_topology(claim: streams.StaleTopology, clock: Clock) -> FindingWords:
+    names = [label_of(stale.member) for stale in claim.members]
+    more = len(names) - MEMBERS_NAMED + claim.unnamed
+    epochs = sorted({stale.topology_epoch for stale in claim.members})
+    shown = [str(epoch) for epoch in epochs[:MEMBERS_NAMED]]
+    which = f"epoch{'' if len(epochs) == 1 else 's'} {listed(shown, more=len(epochs) - len(shown))}"
+    run = "runs" if len(names) + claim.unnamed == 1 else "run"
+    return FindingWords(
+        f"{listed(names[:MEMBERS_NAMED], more=max(more, 0))} {run} an older topology ({which}) than the group has"
+        f" (epoch {claim.group_topology_epoch}), since {clock(claim.from_ms)}",
+        ("each answer to a heartbeat of theirs says STALE_TOPOLOGY",),
+        "start these instances with the version of the application that has the topology of the group",
+    )
+
+
 WORDS: Final[Mapping[type[Found], Callable[[Any, Clock], FindingWords]]] = {
     streams.TopologyNotReady: _topology_not_ready,
     streams.ShutdownRequested: _shutdown_requested,
+    streams.StaleTopology: _stale_topology,
 }
 
 
@@ -83,10 +99,10 @@ def shutdown_before(claims: Sequence[streams.ShutdownBefore], wording: Wording) 
 
 def tasks_moved(claims: Sequence[streams.TasksMoved], wording: Wording) -> Iterator[str]:
     for claim in claims:
-        pairs: dict[tuple[str, str, bool], list[str]] = defaultdict(list)
+        pairs: dict[tuple[str, str, bool], list[tuple[str, int]]] = defaultdict(list)
         for task in claim.tasks:
             names = wording.names.of(task.member), wording.names.of(task.before)
-            pairs[*names, task.was_standby].append(plain(f"{task.subtopology_id}_{task.task}"))
+            pairs[*names, task.was_standby].append((task.subtopology_id, task.task))
         for (member, before, was_standby), tasks in list(pairs.items())[:PAIRS_NAMED]:
             yield _got(member, before, was_standby, tasks)
         others = sum(len(tasks) for tasks in list(pairs.values())[PAIRS_NAMED:])
@@ -96,8 +112,7 @@ def tasks_moved(claims: Sequence[streams.TasksMoved], wording: Wording) -> Itera
             yield f"Of {counted(claim.unnamed, 'other task')} that members got it is not told who ran them before."
 
 
-def _got(member: str, before: str, was_standby: bool, tasks: list[str]) -> str:
-    which = listed(tasks[:TASKS_NAMED], more=max(len(tasks) - TASKS_NAMED, 0))
-    what = f"task {which}" if len(tasks) == 1 else f"tasks {which}"
+def _got(member: str, before: str, was_standby: bool, tasks: list[tuple[str, int]]) -> str:
+    what = tasks_named(tasks)
     standby = ", for which its process had a standby task" + ("" if len(tasks) == 1 else " each")
     return f"{member} got {what} of {before}{standby if was_standby else ''}."

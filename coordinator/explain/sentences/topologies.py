@@ -1,4 +1,4 @@
-"""Why the topology of a streams group cannot run (KIP-1071), in words."""
+"""Tasks of streams groups (KIP-1071), and why a topology cannot run, in words."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -6,6 +6,13 @@ from typing import Final
 from coordinator.explain.words import listed, plain
 
 TOPICS_NAMED: Final = 5
+TASKS_NAMED: Final = 5
+
+
+def tasks_named(tasks: Sequence[tuple[str, int]]) -> str:
+    """`tasks` are subtopologies and numbers."""
+    named = [plain(f"{subtopology_id}_{number}") for subtopology_id, number in tasks[:TASKS_NAMED]]
+    return f"task{'' if len(tasks) == 1 else 's'} {listed(named, more=len(tasks) - len(named))}"
 
 
 def topology_problem(status: str, topics: Sequence[str], unnamed: int, *, is_over: bool = False) -> str:

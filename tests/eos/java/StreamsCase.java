@@ -3,10 +3,12 @@ import java.time.Instant;
 import java.util.Arrays;
 import java.util.Map;
 import java.util.Properties;
+import java.util.TreeMap;
 import java.util.concurrent.CountDownLatch;
 
 import org.apache.kafka.common.serialization.Serdes;
 import org.apache.kafka.streams.KafkaStreams;
+import org.apache.kafka.streams.KeyQueryMetadata;
 import org.apache.kafka.streams.StreamsBuilder;
 import org.apache.kafka.streams.StreamsConfig;
 import org.apache.kafka.streams.errors.StreamsUncaughtExceptionHandler.StreamThreadExceptionResponse;
@@ -47,6 +49,23 @@ public final class StreamsCase {
             .count(Materialized.as("counts"));
     }
 
+    /**
+     * Says each half second what interactive queries go by: where each partition of a topic is processed, and who has the
+     * count of the word `well`.
+     */
+    private static void tellEndpoints(KafkaStreams streams) throws InterruptedException {
+        while (true) {
+            TreeMap<String, String> partitions = new TreeMap<>();
+            streams.metadataForAllStreamsClients().forEach(client -> client.topicPartitions().forEach(partition ->
+                partitions.put(partition.toString(), client.host() + ":" + client.port())));
+            KeyQueryMetadata found = streams.state() == KafkaStreams.State.RUNNING
+                ? streams.queryMetadataForKey("counts", "well", Serdes.String().serializer()) : null;
+            String active = found == null ? "unknown" : found.activeHost().host() + ":" + found.activeHost().port();
+            System.out.println("endpoints " + partitions + " well " + active);
+            Thread.sleep(500);
+        }
+    }
+
     public static void main(String[] arguments) throws InterruptedException {
         Properties properties = new Properties();
         properties.putAll(Map.of(
@@ -71,6 +90,9 @@ public final class StreamsCase {
         streams.setStateListener((now, before) -> System.out.println(Instant.now() + " " + before + " -> " + now));
         Runtime.getRuntime().addShutdownHook(new Thread(streams::close));
         streams.start();
+        if (properties.containsKey(StreamsConfig.APPLICATION_SERVER_CONFIG)) {
+            tellEndpoints(streams);
+        }
         new CountDownLatch(1).await();
     }
 }

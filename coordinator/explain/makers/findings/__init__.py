@@ -41,6 +41,7 @@ _LOOKS: Final[tuple[Callable[[Facts, int], Iterator[Found]], ...]] = (
     share.start_stands,
     streams.topology_not_ready,
     streams.shutdown_requested,
+    streams.stale_topology,
 )
 
 

@@ -3,9 +3,10 @@
 from collections.abc import Iterator
 from typing import Final
 
+from coordinator.audit.schema import MEMBERS_NAMED_MAX
 from coordinator.explain.claims.claim import seen
 from coordinator.explain.claims.findings import Kind
-from coordinator.explain.claims.streams import ShutdownRequested, TopologyNotReady
+from coordinator.explain.claims.streams import ShutdownRequested, StaleMember, StaleTopology, TopologyNotReady
 from coordinator.explain.facts import Facts
 from coordinator.explain.folded_group import NOT_READY
 
@@ -41,4 +42,20 @@ def shutdown_requested(facts: Facts, now_ms: int) -> Iterator[ShutdownRequested]
             until_ms=asked.time_ms,
             member=asked.member,
             evidence=seen(asked.seq),
+        )
+
+
+def stale_topology(facts: Facts, now_ms: int) -> Iterator[StaleTopology]:
+    """As long as such members are in the group."""
+    members = facts.history.members.values()
+    stale = [member.stale_topology for member in members if member.stale_topology is not None]
+    if stale:
+        yield StaleTopology(
+            kind=Kind.STALE_TOPOLOGY,
+            from_ms=min(event.time_ms for event in stale),
+            until_ms=now_ms,
+            members=tuple(StaleMember(event.member, event.topology_epoch) for event in stale[:MEMBERS_NAMED_MAX]),
+            unnamed=max(len(stale) - MEMBERS_NAMED_MAX, 0),
+            group_topology_epoch=stale[0].group_topology_epoch,
+            evidence=seen(*(event.seq for event in stale[:MEMBERS_NAMED_MAX])),
         )
