@@ -1,6 +1,7 @@
 """Interactive queries of Kafka Streams: each instance learns from its heartbeats which one has which partitions."""
 
 import re
+from functools import partial
 
 import pytest
 
@@ -40,7 +41,7 @@ def test_each_instance_knows_where_the_others_are_and_forgets_who_went(tmp_path)
     try:
         with played(StreamsCase(_start_both, ()), tmp_path) as scene:
             for name in ("one", "two"):
-                wait_for(lambda name=name: _has_all(scene, name, {ONE, TWO}), SECONDS, f"endpoints at {name}")
+                wait_for(partial(_has_all, scene, name, {ONE, TWO}), SECONDS, f"endpoints at {name}")
             assert _told_last(scene, "one") == _told_last(scene, "two")
             scene.kill("two")
             scene.wait_stable(1)
