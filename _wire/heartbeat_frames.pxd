@@ -1,10 +1,10 @@
-"""Heartbeat, ConsumerGroupHeartbeat and ShareGroupHeartbeat, the most frequent requests, without message objects: their
-fields are read in place, and their responses written.
+"""Heartbeat, ConsumerGroupHeartbeat, ShareGroupHeartbeat and StreamsGroupHeartbeat, the most frequent requests, without
+message objects: their fields are read in place, and their responses written.
 
 A frame with anything else (a tag, a string over 16 KiB, a truncated frame) has to be decoded in full, and so has a
 heartbeat with an epoch that says more than that its member is alive and what it owns. The layouts are also defined in
-`schemas/heartbeat.schema`, `consumer_group_heartbeat.schema` and `share_group_heartbeat.schema`; a test compares them
-in every version.
+`schemas/heartbeat.schema`, `consumer_group_heartbeat.schema`, `share_group_heartbeat.schema` and
+`streams_group_heartbeat.schema`; a test compares them in every version.
 """
 
 from libc.stdint cimport int16_t, int32_t, uint8_t, uint32_t
@@ -30,7 +30,10 @@ cdef enum:
     TOPIC_ID_BYTES = 16
     PARTITION_BYTES = 4
     CONSUMER_MEMBER_ID_BYTES_MAX = 126  # its length plus one is one byte
-    ANSWER_BYTES_MAX = 160              # of each of the APIs, with its length
+    STREAMS_GROUP_HEARTBEAT = 88
+    STREAMS_GROUP_HEARTBEAT_VERSION = 0     # the only one
+    SAYS_NOTHING_BYTES = 16             # of a StreamsGroupHeartbeat: from the instance id to the shutdown
+    ANSWER_BYTES_MAX = 176              # of each of the APIs, with its length
 
 
 cdef struct Span:
@@ -47,7 +50,7 @@ cdef struct HeartbeatFields:
     Span group_instance_id
 
 
-cdef struct ConsumerHeartbeatFields:    # of a ShareGroupHeartbeat, too
+cdef struct ConsumerHeartbeatFields:    # of a ShareGroupHeartbeat and a StreamsGroupHeartbeat, too
     int16_t api_key
     int16_t api_version
     const uint8_t *correlation_id
@@ -55,6 +58,7 @@ cdef struct ConsumerHeartbeatFields:    # of a ShareGroupHeartbeat, too
     Span group_id
     Span member_id
     int32_t member_epoch
+    int32_t endpoint_epoch              # of a StreamsGroupHeartbeat; else 0
     Span instance_id
 
 
@@ -164,6 +168,7 @@ cdef inline bint read_member_epoch(
 ) noexcept:
     """Read what the heartbeats with an epoch begin with, from the client id to the epoch."""
     fields.correlation_id = frame + 4
+    fields.endpoint_epoch = 0
     if not take_span(position, end, False, &fields.client_id) or fields.client_id.size < 0:
         return False
     if not no_tags(position, end) or not take_span(position, end, True, &fields.group_id) or fields.group_id.size < 0:
@@ -216,13 +221,52 @@ cdef inline bint read_share_heartbeat(
     return end - p >= 3 and memcmp(p, b"\0\0\0", 3) == 0
 
 
+cdef inline bint read_streams_heartbeat(
+    const uint8_t *frame, Py_ssize_t frame_bytes, ConsumerHeartbeatFields *fields
+) noexcept:
+    """As `read_heartbeat`, of a StreamsGroupHeartbeat; false too if it says anything but which endpoints it knows.
+
+    Topology, tasks and all else that may be null is null, and the rebalance timeout is -1: unchanged.
+    """
+    cdef const uint8_t *p = frame + HEADER_BYTES_MIN
+    cdef const uint8_t *end = frame + frame_bytes
+    if frame_bytes < HEADER_BYTES_MIN or load_uint16(frame) != STREAMS_GROUP_HEARTBEAT:
+        return False
+    fields.api_key = STREAMS_GROUP_HEARTBEAT
+    fields.api_version = <int16_t>load_uint16(frame + 2)
+    fields.instance_id.data, fields.instance_id.size = NULL, -1
+    if fields.api_version != STREAMS_GROUP_HEARTBEAT_VERSION or not read_member_epoch(&p, end, frame, fields):
+        return False
+    if end - p < 4 + SAYS_NOTHING_BYTES:
+        return False
+    fields.endpoint_epoch = <int32_t>load_uint32(p)
+    p += 4
+    if memcmp(p, b"\0\0\xff\xff\xff\xff\xff\0\0\0\0\xff\0\0\0\0", SAYS_NOTHING_BYTES) != 0:
+        return False
+    p += SAYS_NOTHING_BYTES
+    return no_tags(&p, end)
+
+
+cdef inline bint read_epoch_heartbeat(
+    const uint8_t *frame, Py_ssize_t frame_bytes, ConsumerHeartbeatFields *fields
+) noexcept:
+    """Read a heartbeat with an epoch of one of the APIs."""
+    return (
+        read_consumer_heartbeat(frame, frame_bytes, fields)
+        or read_share_heartbeat(frame, frame_bytes, fields)
+        or read_streams_heartbeat(frame, frame_bytes, fields)
+    )
+
+
 cdef inline Py_ssize_t write_consumer_heartbeat_answer(
     uint8_t *out, const ConsumerHeartbeatFields *fields, int32_t heartbeat_interval_ms
 ) noexcept:
-    """Write a successful response of either API; return its size in bytes, at most ANSWER_BYTES_MAX.
+    """Write a successful response of each of the APIs; return its size in bytes, at most ANSWER_BYTES_MAX.
 
     Length, correlation id, tags, throttle time, error code, no error message, member id, member epoch, heartbeat
-    interval, no assignment, tags. The member id has CONSUMER_MEMBER_ID_BYTES_MAX at most.
+    interval, no assignment, tags. In place of the assignment a streams group has: recovery lag, interval of task
+    offsets, an empty status, no tasks of three sorts, the epoch of the endpoints, no endpoints. The member id has
+    CONSUMER_MEMBER_ID_BYTES_MAX at most.
     """
     cdef uint8_t *p = out + 4
     memcpy(p, fields.correlation_id, 4)
@@ -232,7 +276,15 @@ cdef inline Py_ssize_t write_consumer_heartbeat_answer(
     p += 13 + fields.member_id.size
     store_uint32(p, <uint32_t>fields.member_epoch)
     store_uint32(p + 4, <uint32_t>heartbeat_interval_ms)
-    p[8] = 0xFF
-    p[9] = 0
-    store_uint32(out, <uint32_t>(p + 10 - out - 4))
-    return p + 10 - out
+    p += 8
+    if fields.api_key == STREAMS_GROUP_HEARTBEAT:
+        memset(p, 0, 18)
+        p[8] = 1
+        store_uint32(p + 12, <uint32_t>fields.endpoint_epoch)
+        p += 18
+    else:
+        p[0] = 0xFF
+        p[1] = 0
+        p += 2
+    store_uint32(out, <uint32_t>(p - out - 4))
+    return p - out

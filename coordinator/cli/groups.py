@@ -1,5 +1,6 @@
 """`coordinator groups`: queries about consumer groups, to this server or to Apache Kafka."""
 
+from collections.abc import Iterator
 from typing import Final
 
 import click
@@ -12,6 +13,7 @@ from coordinator.cli.what_if_report import report
 from coordinator.cli.why import command as why_command
 from coordinator.client.bootstrap import Bootstrap
 from coordinator.client.consumer_groups import describe_consumers
+from coordinator.client.groups import DescribedConsumers
 from coordinator.client.what_if import what_if, with_new_members, without_member
 from coordinator.client.wire import ClientError
 from coordinator.core.assignors.registry import ASSIGNORS as CLIENT_ASSIGNORS
@@ -43,24 +45,31 @@ def print_what_if(
 ) -> None:
     """Print which partitions would move if the group rebalanced with this assignor. Nothing is changed.
 
-    New members subscribe to all topics that the group subscribes to.
+    New members subscribe to all topics that the group subscribes to. Of a streams group (assignor: sticky) it prints
+    which tasks would move; new members are in processes of their own.
     """
     if assignor_name not in CLIENT_ASSIGNORS and assignor_name not in SERVER_ASSIGNORS:
         raise click.ClickException(f"there is no assignor {assignor_name}; choose one of {ASSIGNORS}")
     if without is not None and new_members is not None:
         raise click.ClickException("--without and --with cannot be combined")
     try:
-        group = describe_consumers(bootstrap, group_id)
-        assignor = group.assignors.get(assignor_name)
-        if assignor is None:
-            assignors = ", ".join(group.assignors)
-            raise ClientError(f"group {group_id} uses the consumer protocol; choose one of its assignors: {assignors}")
-        members = group.members
-        if without is not None:
-            members = without_member(group, without)
-        elif new_members is not None:
-            members = with_new_members(group, new_members)
+        for group in describe_consumers(bootstrap, group_id):
+            for line in _what_if(group, assignor_name, without, new_members):
+                click.echo(line)
     except ClientError as problem:
         raise click.ClickException(printable(str(problem))) from problem
-    for line in report(group, what_if(assignor, group.members, members, group.topics)):
-        click.echo(line)
+
+
+def _what_if(
+    group: DescribedConsumers, assignor_name: str, without: str | None, new_members: int | None
+) -> Iterator[str]:
+    assignor = group.assignors.get(assignor_name)
+    if assignor is None:
+        uses = f"group {group.group_id} uses the {group.protocol} protocol"
+        raise ClientError(f"{uses}; choose one of its assignors: {', '.join(group.assignors)}")
+    members = group.members
+    if without is not None:
+        members = without_member(group, without)
+    elif new_members is not None:
+        members = with_new_members(group, new_members)
+    return report(group, what_if(assignor, group.members, members, group.topics))

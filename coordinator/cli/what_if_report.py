@@ -3,24 +3,32 @@
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 
-from coordinator.client.groups import DescribedConsumers
+from coordinator.client.groups import DescribedConsumers, Units
 from coordinator.client.what_if import WhatIf
 from coordinator.core.assignors.model import Partition
+from coordinator.explain.words import counted
 
 
 def report(group: DescribedConsumers, result: WhatIf) -> Iterator[str]:
     """Yield the current group, one line per member with the partitions kept, gained and lost, and the totals."""
-    partitions = sum(topic.partition_count for topic in group.topics.values())
+    units = group.units
+    divided = sum(topic.partition_count for topic in group.topics.values())
     yield (
-        f"group {group.group_id}, assigned by {group.protocol_name}: {_counted(len(group.members), 'member')},"
-        f" {_counted(partitions, 'partition')} of {_counted(len(group.topics), 'topic')}"
+        f"group {group.group_id}, assigned by {group.protocol_name}: {counted(len(group.members), 'member')},"
+        f" {counted(divided, units.what)} of {counted(len(group.topics), units.of, units.of_plural)}"
     )
     yield from _table(result)
+    yield f"{_total(result, units)}; it takes {counted(result.rounds, 'rebalance')}"
+
+
+def _total(result: WhatIf, units: Units) -> str:
+    if units.are_copies:
+        restored = sum(len(change.gained) for change in result.changes)
+        return f"{counted(restored, units.what)} would be restored by members that do not have them"
     newly_assigned = ""
     if result.newly_assigned:
         newly_assigned = f", {len(result.newly_assigned)} without owner would be assigned"
-    rebalances = _counted(result.rounds, "rebalance")
-    yield f"{_counted(len(result.moved), 'partition')} would move{newly_assigned}; it takes {rebalances}"
+    return f"{counted(len(result.moved), units.what)} would move{newly_assigned}"
 
 
 def _table(result: WhatIf) -> Iterator[str]:
@@ -55,7 +63,3 @@ def runs(partitions: Iterable[Partition]) -> Iterator[str]:
 
 def _run(numbers: Sequence[int]) -> str:
     return str(numbers[0]) if len(numbers) == 1 else f"{numbers[0]}-{numbers[-1]}"
-
-
-def _counted(count: int, what: str) -> str:
-    return f"{count} {what}{'' if count == 1 else 's'}"

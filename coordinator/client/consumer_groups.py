@@ -1,4 +1,4 @@
-"""Describes a consumer group of either protocol: by ConsumerGroupDescribe (KIP-848), else by DescribeGroups."""
+"""Describes a group for `what-if`: by ConsumerGroupDescribe (KIP-848), StreamsGroupDescribe, or DescribeGroups."""
 
 from collections.abc import Iterable
 
@@ -17,24 +17,26 @@ from coordinator.client.groups import (
     topic_names,
 )
 from coordinator.client.server_assignors import server_assignors
+from coordinator.client.streams_tasks import describe_streams
 from coordinator.client.wire import ClientError, WireConnection
 from coordinator.core.assignors.model import MemberSubscription
 from coordinator.patterns import InvalidPattern, Pattern
 
 
-def describe_consumers(server: Server, group_id: str) -> DescribedConsumers:
-    """Describe a group by its coordinator.
+def describe_consumers(server: Server, group_id: str) -> tuple[DescribedConsumers, ...]:
+    """Describe a group by its coordinator: once for each thing that is divided, as active and standby tasks are.
 
     Raises:
-        ClientError: the server cannot be reached, or there is no stable consumer group with this id.
+        ClientError: the server cannot be reached, or there is no stable consumer or streams group with this id.
     """
     with WireConnection(server, CLIENT_ID) as anyone:
         coordinator = bootstrap_of(server).at(coordinator_of(anyone, group_id))
         with WireConnection(coordinator, CLIENT_ID) as connection:
             group = _describe(connection, group_id)
             if group is None:
-                return describe_classic_consumers(anyone, connection, group_id)
-        return _consumers(anyone, group)
+                streams = describe_streams(anyone, connection, group_id)
+                return streams or (describe_classic_consumers(anyone, connection, group_id),)
+        return (_consumers(anyone, group),)
 
 
 def _describe(connection: WireConnection, group_id: str) -> DescribedGroup | None:

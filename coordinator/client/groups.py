@@ -5,7 +5,7 @@ Here for the classic protocol; `consumer_groups` has both.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from _wire.errors import ErrorCode, MalformedMessage
 from _wire.messages.describe_groups import DescribedGroup, DescribedGroupMember, DescribeGroupsRequest
@@ -28,6 +28,19 @@ DEAD: Final = "Dead"
 """The state of a group that does not exist, before version 6 of DescribeGroups."""
 
 
+class Units(NamedTuple):
+    """What is divided among the members of a group, and what that is part of, in words."""
+
+    what: str
+    of: str
+    of_plural: str
+    are_copies: bool = False
+    """Several members may have the same one, as standby tasks; who gets one has to restore its state."""
+
+
+PARTITIONS: Final = Units("partition", "topic", "topics")
+
+
 @dataclass(frozen=True, slots=True)
 class DescribedConsumers:
     """A stable group of consumers. `members` own their current assignments; `client_ids` maps member id → client id."""
@@ -39,6 +52,8 @@ class DescribedConsumers:
     topics: dict[str, Topic]
     assignors: Mapping[str, Assignor] = field(default_factory=lambda: ASSIGNORS)
     """Those that can be computed for it, by name."""
+    protocol: str = "consumer"
+    units: Units = PARTITIONS
 
 
 def describe_classic_consumers(

@@ -56,6 +56,7 @@ class SessionTable(Protocol):
         client_host: str,
         until_ms: int,
         api_key: int,
+        endpoint_epoch: int,
     ) -> None: ...
 
     def end(self, group_id: str, member_id: str) -> bool: ...
@@ -138,6 +139,8 @@ class HeartbeatsOpened(msgspec.Struct, frozen=True):
     until_ms: int = FAR_FUTURE_MS
     api_key: int = ConsumerGroupHeartbeatRequest.API_KEY
     """Of heartbeats by another API the core decides."""
+    endpoint_epoch: int = 0
+    """The epoch of the user endpoints that the member knows, in a streams group."""
 
     def apply(self, groups: HasSessions, group_id: str, now_ms: int) -> None:
         groups.sessions.open_heartbeats(
@@ -149,6 +152,7 @@ class HeartbeatsOpened(msgspec.Struct, frozen=True):
             self.client_host,
             self.until_ms,
             self.api_key,
+            self.endpoint_epoch,
         )
 
 

@@ -27,7 +27,7 @@ NAMES_AT_ONCE: Final = DECISIONS_AT_ONCE
 NAMES_CACHED_MAX: Final = 1_000
 """Names of a request whose decisions are looked up without a pause: some 100 µs."""
 
-ON_HEARTBEAT: Final = frozenset({"Heartbeat", "ConsumerGroupHeartbeat"})
+ON_HEARTBEAT: Final = frozenset({"Heartbeat", "ConsumerGroupHeartbeat", "ShareGroupHeartbeat", "StreamsGroupHeartbeat"})
 """APIs whose next requests connections may answer themselves."""
 
 

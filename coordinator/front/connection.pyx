@@ -16,8 +16,7 @@ from _wire.frames cimport FrameSplitter
 from _wire.headers cimport encode_response, frame_parts
 from _wire.heartbeat_frames cimport (
     ANSWER_BYTES_MAX, HEARTBEAT, ConsumerHeartbeatFields, HeartbeatFields,
-    read_consumer_heartbeat, read_heartbeat, read_share_heartbeat, write_consumer_heartbeat_answer,
-    write_heartbeat_answer,
+    read_epoch_heartbeat, read_heartbeat, write_consumer_heartbeat_answer, write_heartbeat_answer,
 )
 from _wire.offset_fetch_frames cimport OFFSET_FETCH
 from _wire.primitives cimport Message, load_uint16, load_uint32
@@ -533,9 +532,7 @@ cdef class Connection:
         """As `answer_heartbeat`, of a heartbeat with an epoch that asks for nothing."""
         cdef ConsumerHeartbeatFields fields
         cdef int32_t heartbeat_interval_ms
-        if not (
-            read_consumer_heartbeat(frame, frame_bytes, &fields) or read_share_heartbeat(frame, frame_bytes, &fields)
-        ):
+        if not read_epoch_heartbeat(frame, frame_bytes, &fields):
             return 0
         heartbeat_interval_ms = self.sessions.consumer_heartbeat(
             &fields, self.client_host_bytes, now_ms, self.serial

@@ -34,6 +34,7 @@ cdef class Session:
     cdef uint64_t timer                 # 0: the wheel has fired and nobody renewed
     cdef int32_t steady_epoch           # of heartbeats with an epoch that are answered here; -1: none are
     cdef int16_t steady_api             # the API of these heartbeats
+    cdef int32_t steady_endpoint_epoch  # the epoch of the endpoints that they say the member knows
     cdef int32_t heartbeat_interval_ms  # what they are answered
     cdef int64_t steady_until_ms        # from then on the core answers
     cdef bytes client_id                # who sends them: from anybody else the core learns something

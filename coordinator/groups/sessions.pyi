@@ -82,10 +82,12 @@ class SessionTable:
         client_host: str,
         until_ms: int,
         api_key: int = 68,
+        endpoint_epoch: int = 0,
     ) -> None:
         """Answer the heartbeats of the member with an epoch that ask for nothing, until then or something is closed.
 
-        `api_key` says by which API they come; all others are left to the core.
+        `api_key` says by which API they come; all others are left to the core, and so are those of a streams group that
+        say another epoch of the endpoints.
         KeyError when it has no session. The heartbeats of a very long member id are left to the core.
         """
     def close_heartbeats(self, group_id: str) -> None:
@@ -120,10 +122,11 @@ class SessionTable:
         now_ms: int,
         connection: int = 0,
         api_key: int = 68,
+        endpoint_epoch: int = 0,
     ) -> int:
         """As `answer_heartbeat`, of a heartbeat with an epoch that asks for nothing: the interval to answer, or -1.
 
-        `api_key` is that of ConsumerGroupHeartbeat or of ShareGroupHeartbeat.
+        `api_key` is that of ConsumerGroupHeartbeat, ShareGroupHeartbeat or StreamsGroupHeartbeat.
         """
     def answer_heartbeat(
         self,

@@ -189,7 +189,7 @@ cdef class SessionTable:
 
     def open_heartbeats(self, str group_id not None, str member_id not None, int32_t member_epoch,
                         int32_t heartbeat_interval_ms, str client_id not None, str client_host not None,
-                        int64_t until_ms, int16_t api_key=CONSUMER_GROUP_HEARTBEAT):
+                        int64_t until_ms, int16_t api_key=CONSUMER_GROUP_HEARTBEAT, int32_t endpoint_epoch=0):
         """Answer the heartbeats of the member with an epoch that ask for nothing, until then or something is closed."""
         cdef Session session = self.find(group_id, member_id)
         if session is None:
@@ -198,6 +198,7 @@ cdef class SessionTable:
             return
         session.steady_epoch = member_epoch
         session.steady_api = api_key
+        session.steady_endpoint_epoch = endpoint_epoch
         session.heartbeat_interval_ms = heartbeat_interval_ms
         session.steady_until_ms = until_ms
         session.client_id = client_id.encode()
@@ -258,7 +259,8 @@ cdef class SessionTable:
 
     def answer_consumer_heartbeat(self, str group_id not None, str member_id not None, str instance_id,
                                   int32_t member_epoch, str client_id not None, str client_host not None,
-                                  int64_t now_ms, int64_t connection=0, int16_t api_key=CONSUMER_GROUP_HEARTBEAT):
+                                  int64_t now_ms, int64_t connection=0, int16_t api_key=CONSUMER_GROUP_HEARTBEAT,
+                                  int32_t endpoint_epoch=0):
         """As `answer_heartbeat`, of a heartbeat with an epoch that asks for nothing: the interval to answer, or -1."""
         cdef bytes group_bytes = group_id.encode(), member_bytes = member_id.encode(), client_bytes = client_id.encode()
         cdef bytes instance_bytes = b"" if instance_id is None else instance_id.encode()
@@ -272,6 +274,7 @@ cdef class SessionTable:
         fields.instance_id.size = -1 if instance_id is None else len(instance_bytes)
         fields.member_epoch = member_epoch
         fields.api_key = api_key
+        fields.endpoint_epoch = endpoint_epoch
         return self.consumer_heartbeat(&fields, client_host.encode(), now_ms, connection)
 
     def answer_heartbeat(self, str group_id not None, str member_id not None, str group_instance_id,
@@ -332,6 +335,7 @@ cdef class SessionTable:
         session = <Session>found
         if (
             not self.has_steady_epoch(session, fields.api_key, fields.member_epoch, now_ms)
+            or session.steady_endpoint_epoch != fields.endpoint_epoch
             or session.steady_until_ms <= now_ms
             or not is_instance(session, fields.instance_id.data, fields.instance_id.size)
             or not same_bytes(session.client_id, fields.client_id.data, fields.client_id.size)

@@ -14,6 +14,11 @@ import pytest
 
 from _wire.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
 from _wire.messages.delete_records import DeleteRecordsPartition, DeleteRecordsRequest, DeleteRecordsTopic
+from _wire.messages.incremental_alter_configs import (
+    AlterableConfig,
+    AlterConfigsResource,
+    IncrementalAlterConfigsRequest,
+)
 from _wire.messages.join_group import JoinGroupRequest, JoinGroupRequestProtocol
 from _wire.messages.offset_commit import (
     OffsetCommitRequest,
@@ -22,12 +27,14 @@ from _wire.messages.offset_commit import (
 )
 from _wire.messages.sync_group import SyncGroupRequest, SyncGroupRequestAssignment
 from _wire.records import Record, build_batch
+from coordinator.client.streams_tasks import GROUP_RESOURCE
 from coordinator.core.assignors.consumer_protocol import encode_assignment, encode_subscription
 from coordinator.core.assignors.registry import RANGE
 from tests.core.assignors.questions import member
 from tests.core.test_connect_protocol import assignment as worker_assignment
 from tests.core.test_connect_protocol import tasks
 from tests.servers import RunningServer
+from tests.streams_members import StreamsMember
 from tests.waiting import wait_for
 from tests.wire_client import WireClient
 
@@ -113,6 +120,59 @@ def test_it_prints_that_nothing_would_move(server, group):
     lines = printed(server.bootstrap, group, "--assignor", "range")
     assert lines[2] == f"first 5 1 0 + {group}[5]"
     assert lines[-1] == "0 partitions would move, 1 without owner would be assigned; it takes 1 rebalance"
+
+
+def set_group_configs(client: WireClient, group_id: str, configs: dict[str, str]) -> None:
+    altered = [AlterableConfig(name=name, value=value) for name, value in configs.items()]
+    resource = AlterConfigsResource(resource_type=GROUP_RESOURCE, resource_name=group_id, configs=altered)
+    (answer,) = client.request(IncrementalAlterConfigsRequest(resources=[resource]), 1).responses
+    assert answer.error_code == 0, answer.error_message
+
+
+STANDBYS = {"streams.num.standby.replicas": "1", "streams.initial.rebalance.delay.ms": "0"}
+
+
+def settle(members: list[StreamsMember], counts: list[int]) -> None:
+    """Until they have so many active tasks, and are told nothing new."""
+
+    def is_settled() -> bool:
+        were_told = [one.beat() for one in members]
+        return not any(were_told) and [(one.status, one.task_count()) for one in members] == [([], n) for n in counts]
+
+    wait_for(is_settled, 20, "a stable group")
+
+
+@pytest.fixture
+def streams_members(server: RunningServer, name: str) -> Iterator[list[StreamsMember]]:
+    """Those of a stable streams group, which have three tasks and three standby tasks each."""
+    with WireClient(server.bootstrap, "app") as client:
+        set_group_configs(client, name, STANDBYS)
+        members = [StreamsMember(client, name, member_id) for member_id in ("one", "two", "three")]
+        for member in members[:2]:
+            member.join([name], changelogs=[f"{name}-changelog"])
+        settle(members[:2], [3, 3])
+        yield members
+
+
+def test_it_prints_which_tasks_of_a_streams_group_would_move_and_they_do(server, name, streams_members):
+    one, two, three = streams_members
+    lines = printed(server.bootstrap, name, "--assignor", "sticky", "--with", "1")
+    assert lines[0] == f"group {name}, assigned by sticky: 2 members, 6 active tasks of 1 subtopology"
+    new = next(line for line in lines if line.startswith("new-1"))
+    assert re.fullmatch(r"new-1 0 2 0 \+ 0\[[0-5,-]+\]", new)
+    assert "2 active tasks would move; it takes 1 rebalance" in lines
+    assert f"group {name}, assigned by sticky: 2 members, 6 standby tasks of 1 subtopology" in lines
+    before = {member: member.standby_tasks() for member in streams_members}
+    three.join([name], changelogs=[f"{name}-changelog"])
+    settle([one, two, three], [2, 2, 2])
+    restored = sum(len(member.standby_tasks() - before[member]) for member in streams_members)
+    assert lines[-1].startswith(f"{restored} standby tasks would be restored by members that do not have them;")
+
+
+def test_a_streams_group_has_one_assignor(server, name, streams_members):
+    assert refused(server.bootstrap, name, "--assignor", "range") == (
+        f"Error: group {name} uses the streams protocol; choose one of its assignors: sticky"
+    )
 
 
 def test_it_changes_nothing(server, group):

@@ -17,6 +17,8 @@ from _wire.messages.list_groups import ListGroupsRequest
 from _wire.messages.metadata import MetadataRequest
 from _wire.messages.offset_commit import OffsetCommitRequest, OffsetCommitRequestPartition, OffsetCommitRequestTopic
 from _wire.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
+from _wire.messages.share_group_heartbeat import ShareGroupHeartbeatRequest
+from _wire.messages.streams_group_heartbeat import StreamsGroupHeartbeatRequest, Subtopology, Topology
 from _wire.messages.write_txn_markers import WritableTxnMarker, WritableTxnMarkerTopic, WriteTxnMarkersRequest
 from _wire.records import parse_records
 from coordinator.audit.schema import AuthorizationDenied, decode_coordinator_event
@@ -134,6 +136,29 @@ def test_a_revoked_acl_ends_the_heartbeats_of_a_consumer_at_the_next_one(admin, 
         assert consumer_heartbeat(alice, name, joined.member_epoch).error_code == NONE
     revoke(admin, GROUP, name)
     assert consumer_heartbeat(alice, name, joined.member_epoch).error_code == ErrorCode.GROUP_AUTHORIZATION_FAILED
+
+
+@pytest.mark.parametrize("kind", ["share", "streams"])
+def test_a_revoked_acl_ends_the_heartbeats_of_members_of_other_groups_at_the_next_one(admin, alice, name, kind):
+    admin.create_topic(name, 2)
+    allow(admin, acl(GROUP, name, READ), acl(TOPIC, name, DESCRIBE))
+    who: dict[str, Any] = {"group_id": name, "member_id": "m" * 22}
+    if kind == "share":
+        version: int = 1
+        api: Any = ShareGroupHeartbeatRequest
+        joining = api(**who, member_epoch=0, subscribed_topic_names=[name])
+    else:
+        version, api = 0, StreamsGroupHeartbeatRequest
+        runs = Topology(subtopologies=[Subtopology(subtopology_id="0", source_topics=[name])])
+        no_tasks: dict[str, Any] = {"active_tasks": [], "standby_tasks": [], "warmup_tasks": []}
+        joining = api(**who, member_epoch=0, rebalance_timeout_ms=30_000, topology=runs, process_id="p", **no_tasks)
+    joined = alice.request(joining, version)
+    assert joined.error_code == NONE, joined.error_message
+    steady = api(**who, member_epoch=joined.member_epoch)
+    for _ in range(5):
+        assert alice.request(steady, version).error_code == NONE
+    revoke(admin, GROUP, name)
+    assert alice.request(steady, version).error_code == ErrorCode.GROUP_AUTHORIZATION_FAILED
 
 
 def test_who_may_use_the_group_may_not_use_the_connection_of_another(admin, server, name):

@@ -26,6 +26,7 @@ from _wire.messages.offset_fetch import (
     OffsetFetchRequestTopics,
 )
 from _wire.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
+from _wire.messages.streams_group_heartbeat import StreamsGroupHeartbeatRequest, Topology
 from _wire.messages.txn_offset_commit import TxnOffsetCommitRequest
 from _wire.primitives import Message
 from _wire.records import build_batch
@@ -506,6 +507,33 @@ def test_heartbeats_of_a_consumer_are_answered_without_the_authorizer_to_the_con
     assert other.request(beat, 1).error_code == ErrorCode.GROUP_AUTHORIZATION_FAILED
     node.server.sessions.revoke_authorizations()
     assert client.request(beat, 1).error_code == ErrorCode.GROUP_AUTHORIZATION_FAILED
+
+
+def _streams_member(client: Any) -> tuple[Any, int]:
+    who: dict[str, Any] = {"group_id": "g", "member_id": "m" * 22}
+    no_tasks: dict[str, Any] = {"active_tasks": [], "standby_tasks": [], "warmup_tasks": []}
+    runs = Topology(subtopologies=[])
+    join = StreamsGroupHeartbeatRequest(**who, rebalance_timeout_ms=30_000, topology=runs, process_id="p", **no_tasks)
+    joined = client.request(join, 0)
+    return StreamsGroupHeartbeatRequest(**who, member_epoch=joined.member_epoch), 0
+
+
+def test_heartbeats_of_a_streams_group_are_answered_without_the_authorizer_to_the_connection_it_has_allowed():
+    authorizer = Denier()
+    node = GroupNode(authorizer)
+    client = node.connect()
+    beat, version = _streams_member(client)
+    for _ in range(2):  # to hear what the member has
+        assert client.request(beat, version).error_code == ErrorCode.NONE
+    authorizer.asked.clear()
+    assert client.request(beat, version).error_code == ErrorCode.NONE
+    assert authorizer.asked == []
+    other = node.connect()
+    assert other.request(beat, version).error_code == ErrorCode.NONE
+    assert authorizer.asked == [("/10.0.0.1", AclOperation.READ, ResourceType.GROUP, "g")]
+    authorizer.deny(AclOperation.READ, ResourceType.GROUP)
+    node.server.sessions.revoke_authorizations()
+    assert client.request(beat, version).error_code == ErrorCode.GROUP_AUTHORIZATION_FAILED
 
 
 # ---- what is off, and the order of what is on

@@ -90,6 +90,42 @@ MUTANTS: Final = (
         "",
     ),
     Mutant(
+        "sessions answer members of streams groups that are to hear of something",
+        "StreamsMemberUpdate.is_steady",
+        "and not self.unstored",
+        "",
+    ),
+    Mutant(
+        "sessions answer members of streams groups that wait for a target",
+        "StreamsMemberUpdate.is_steady",
+        "and self.had.epoch == group.target_epoch == group.epoch",
+        "",
+    ),
+    Mutant(
+        "sessions answer members of streams groups that wait for tasks",
+        "StreamsMemberUpdate.is_steady",
+        "and self.had.state is TasksState.STABLE",
+        "",
+    ),
+    Mutant(
+        "sessions answer members of streams groups that are told a status",
+        "streams.heartbeat._decide",
+        "(answer.shown or unstored or response.status)",
+        "(answer.shown or unstored)",
+    ),
+    Mutant(
+        "sessions answer members of streams groups that know other endpoints",
+        "SessionTable.consumer_heartbeat",
+        "session.steady_endpoint_epoch != fields.endpoint_epoch",
+        "False",
+    ),
+    Mutant(
+        "heartbeats of share and streams groups are always authorized anew",
+        "ON_HEARTBEAT",
+        ', "ShareGroupHeartbeat", "StreamsGroupHeartbeat"',
+        "",
+    ),
+    Mutant(
         "heartbeats of another client are answered by sessions",
         "SessionTable.consumer_heartbeat",
         "or not same_bytes(session.client_id, fields.client_id.data, fields.client_id.size)",

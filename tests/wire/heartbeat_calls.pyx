@@ -4,8 +4,8 @@ from libc.stdint cimport uint8_t
 
 from _wire.heartbeat_frames cimport (
     ANSWER_BYTES_MAX, ConsumerHeartbeatFields, HEARTBEAT_ANSWER_BYTES_MAX, HeartbeatFields, Span,
-    read_consumer_heartbeat, read_heartbeat, read_share_heartbeat, write_consumer_heartbeat_answer,
-    write_heartbeat_answer,
+    read_consumer_heartbeat, read_heartbeat, read_share_heartbeat, read_streams_heartbeat,
+    write_consumer_heartbeat_answer, write_heartbeat_answer,
 )
 
 
@@ -70,4 +70,24 @@ def answer_share(bytes frame not None, int heartbeat_interval_ms):
     cdef uint8_t out[ANSWER_BYTES_MAX]
     if not read_share_heartbeat(<const uint8_t *>frame, len(frame), &fields):
         raise ValueError("not a plain ShareGroupHeartbeat")
+    return (<const char *>out)[: write_consumer_heartbeat_answer(out, &fields, heartbeat_interval_ms)]
+
+
+def read_streams(bytes frame not None):
+    """(version, client id, group id, member id, epoch, epoch of the endpoints) of a StreamsGroupHeartbeat, or None."""
+    cdef ConsumerHeartbeatFields fields
+    if not read_streams_heartbeat(<const uint8_t *>frame, len(frame), &fields):
+        return None
+    return (
+        fields.api_version, text(&fields.client_id), text(&fields.group_id), text(&fields.member_id),
+        fields.member_epoch, fields.endpoint_epoch,
+    )
+
+
+def answer_streams(bytes frame not None, int heartbeat_interval_ms):
+    """The answer frame to a frame that `read_streams` takes."""
+    cdef ConsumerHeartbeatFields fields
+    cdef uint8_t out[ANSWER_BYTES_MAX]
+    if not read_streams_heartbeat(<const uint8_t *>frame, len(frame), &fields):
+        raise ValueError("not a plain StreamsGroupHeartbeat")
     return (<const char *>out)[: write_consumer_heartbeat_answer(out, &fields, heartbeat_interval_ms)]

@@ -13,6 +13,12 @@ from _wire.messages.consumer_group_heartbeat import (
 )
 from _wire.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
 from _wire.messages.share_group_heartbeat import ShareGroupHeartbeatRequest, ShareGroupHeartbeatResponse
+from _wire.messages.streams_group_heartbeat import (
+    Endpoint,
+    StreamsGroupHeartbeatRequest,
+    StreamsGroupHeartbeatResponse,
+    Topology,
+)
 from coordinator.config.network_keys import SOCKET_REQUEST_MAX_ELEMENTS
 from tests.wire import heartbeat_calls
 
@@ -277,3 +283,72 @@ def test_declines_every_frame_of_a_share_group_cut_short_and_other_versions(data
     assert heartbeat_calls.read_share(frame[:2] + b"\x00\x00" + frame[4:]) is None
     assert heartbeat_calls.read_share(frame[:2] + b"\x00\x02" + frame[4:]) is None
     assert heartbeat_calls.read_share(frame[:-1] + b"\x01\x00\x00") is None
+
+
+STREAMS_VERSION = 0
+
+
+def streams_frame(client_id="client", **fields):
+    return encode_request(7, client_id, StreamsGroupHeartbeatRequest(**fields), STREAMS_VERSION)[LENGTH_BYTES:]
+
+
+def test_the_only_version_of_streams_groups_is_known():
+    assert StreamsGroupHeartbeatRequest.MIN_VERSION == StreamsGroupHeartbeatRequest.MAX_VERSION == STREAMS_VERSION
+
+
+@given(IDS, IDS, EPOCHS, IDS, EPOCHS)
+def test_reads_what_the_codec_reads_of_a_streams_group(client_id, group_id, epoch, member_id, endpoints):
+    who = {"group_id": group_id, "member_id": member_id, "member_epoch": epoch}
+    frame = streams_frame(client_id, **who, endpoint_information_epoch=endpoints)
+    expected = STREAMS_VERSION, client_id.encode(), group_id.encode(), member_id.encode(), epoch, endpoints
+    assert heartbeat_calls.read_streams(frame) == expected
+    assert heartbeat_calls.read(frame) is None
+    assert heartbeat_calls.read_consumer(frame) is None
+    assert heartbeat_calls.read_share(frame) is None
+    assert heartbeat_calls.read_streams(consumer_frame(1, client_id, **who)) is None
+    assert heartbeat_calls.read_streams(share_frame(client_id, **who)) is None
+
+
+@given(EPOCHS, EPOCHS, st.text("ab", max_size=126), EPOCHS)
+def test_answers_a_streams_group_as_the_codec_does(epoch, interval_ms, member_id, endpoints):
+    frame = streams_frame(group_id="g", member_id=member_id, member_epoch=epoch, endpoint_information_epoch=endpoints)
+    response = StreamsGroupHeartbeatResponse(
+        member_id=member_id,
+        member_epoch=epoch,
+        heartbeat_interval_ms=interval_ms,
+        status=[],
+        endpoint_information_epoch=endpoints,
+    )
+    assert heartbeat_calls.answer_streams(frame, interval_ms) == encode_response(7, response, STREAMS_VERSION)
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        {"instance_id": "i"},
+        {"rack_id": ""},
+        {"rebalance_timeout_ms": 0},
+        {"topology": Topology()},
+        {"active_tasks": []},
+        {"standby_tasks": []},
+        {"warmup_tasks": []},
+        {"process_id": "p"},
+        {"user_endpoint": Endpoint(host="h", port=1)},
+        {"client_tags": []},
+        {"task_offsets": []},
+        {"task_end_offsets": []},
+        {"shutdown_application": True},
+    ],
+)
+def test_declines_a_member_of_a_streams_group_that_says_more_than_that_it_is_alive(said):
+    steady = {"group_id": "g", "member_id": "m", "member_epoch": 3}
+    assert heartbeat_calls.read_streams(streams_frame(**steady)) is not None
+    assert heartbeat_calls.read_streams(streams_frame(**steady, **said)) is None
+
+
+@given(st.data())
+def test_declines_every_frame_of_a_streams_group_cut_short_and_other_versions(data):
+    frame = streams_frame(group_id="group", member_id="member", member_epoch=3)
+    assert heartbeat_calls.read_streams(frame[: data.draw(st.integers(0, len(frame) - 1))]) is None
+    assert heartbeat_calls.read_streams(frame[:2] + b"\x00\x01" + frame[4:]) is None
+    assert heartbeat_calls.read_streams(frame[:-1] + b"\x01\x00\x00") is None

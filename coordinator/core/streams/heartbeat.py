@@ -28,7 +28,7 @@ from coordinator.core.groups.kind import CLASSIC_NAME, STREAMS_NAME, GroupKind
 from coordinator.core.groups.rejections import NamedMember, rejecting
 from coordinator.core.groups.states import EMPTY
 from coordinator.core.offsets.expiry import ended_sessions
-from coordinator.core.sessions import SessionRenewed
+from coordinator.core.sessions import HeartbeatsOpened, SessionRenewed
 from coordinator.core.streams.configured import StatusCode, TopologyStatus, UnexpectedTopologyError
 from coordinator.core.streams.endpoints import partitions_by_user_endpoint
 from coordinator.core.streams.events import (
@@ -153,11 +153,23 @@ def _decide(
         unstored = ()
     if step.is_known and group.members[request.member_id].client_connection is None:
         unstored += client_seen(group.group_id, group.members, request.member_id, context)
+    effects = (*step.effects(), *answer.work())
+    if step.is_steady and not (answer.shown or unstored or response.status):
+        opened = HeartbeatsOpened(
+            request.member_id,
+            current.epoch,
+            response.heartbeat_interval_ms,
+            context.client_id,
+            context.client_host,
+            api_key=StreamsGroupHeartbeatRequest.API_KEY,
+            endpoint_epoch=response.endpoint_information_epoch,
+        )
+        effects = (*effects, opened)
     assert context.request_id is not None
     return Decision(
         (*events, *unstored),
         (Reply(context.request_id, response),),
-        (*step.effects(), *answer.work()),
+        effects,
         no_step_follows=not events and not unstored,
         weight=step.weight + answer.weight,
     )

@@ -19,18 +19,21 @@ from _wire.messages.offset_commit import (
 )
 from _wire.messages.offset_fetch import OffsetFetchRequest, OffsetFetchRequestTopic
 from _wire.messages.share_group_heartbeat import ShareGroupHeartbeatRequest
+from _wire.messages.streams_group_heartbeat import StreamsGroupHeartbeatRequest
 from _wire.messages.sync_group import SyncGroupRequest, SyncGroupRequestAssignment
 from _wire.records import build_batch
 from tests.bench.coordinator.consumer_changes import ChangingGroup
 from tests.bench.instructions.counting import START_SECONDS, CountedServer, repeat
 from tests.bench.instructions.share_records import RecordsOfShareGroup
 from tests.bench.instructions.storms import LONG_SESSION_MS, StormedGroup
+from tests.streams_members import StreamsMember
 from tests.waiting import wait_for
 from tests.wire_client import BEFORE_MEMBER_ID_REQUIRED, WireClient, fetch_request, join_request, produce_request
 
 PARTITIONS: Final = 10
 GROUP, REJOINED_GROUP, STORMED_GROUP, TOPIC = "group", "rejoined-group", "stormed-group", "topic"
 CONSUMER_GROUP, SHARE_GROUP, RECORDS_GROUP = "consumers", "share-consumers", "share-records-consumers"
+STREAMS_GROUP = "streams-instances"
 CONSUMER_MEMBER_ID: Final = "U3Vpk1sCTd-kRLk1BCpuGw"
 
 STORM_MEMBERS: Final = 100
@@ -169,6 +172,9 @@ def _consumer_requests(client: WireClient) -> Requests:
             "ShareFetch of 100 records that accepts 100": records.fetch,
             "ShareAcknowledge and ShareFetch of 100 records": records.acknowledge_and_fetch,
         }
+    if StreamsGroupHeartbeatRequest.API_KEY in apis:
+        streams_heartbeat = _steady_streams_member(client)
+        found = {**found, "StreamsGroupHeartbeat": lambda: client.request(streams_heartbeat, 0)}
     return found
 
 
@@ -207,6 +213,19 @@ def _steady_share_member(client: WireClient) -> ShareGroupHeartbeatRequest:
 
     wait_for(has_all, START_SECONDS, "the share group")
     return steady
+
+
+def _steady_streams_member(client: WireClient) -> StreamsGroupHeartbeatRequest:
+    """The heartbeat of the only member of a streams group, which has all tasks."""
+    member = StreamsMember(client, STREAMS_GROUP, CONSUMER_MEMBER_ID)
+    member.join([TOPIC], timeout_ms=LONG_SESSION_MS)
+
+    def has_all() -> bool:
+        member.beat()
+        return member.status == [] and member.task_count() == PARTITIONS
+
+    wait_for(has_all, START_SECONDS, "the streams group")
+    return member.steady_request()
 
 
 def _joined(client: WireClient) -> str:

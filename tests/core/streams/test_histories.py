@@ -3,7 +3,7 @@
 from collections import Counter
 
 import pytest
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, event, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
@@ -73,7 +73,16 @@ class StreamsHistories(RuleBasedStateMachine):
     def beat(self, name: str, hears: bool) -> None:
         client = self.clients.get(name) or Client("process-0")
         owned = (client.active, client.standby) if client.tells else None
-        answer = self.world.streams_beat(name, client.epoch or 1, owned=owned)
+        epoch, written = client.epoch or 1, self.world.written()
+        by_session_ms = -1 if owned is not None else self.world.streams_fast(name, epoch)
+        answer = self.world.streams_beat(name, epoch, owned=owned)
+        if by_session_ms >= 0:
+            said = answer.error_code, answer.member_epoch, answer.heartbeat_interval_ms, answer.active_tasks
+            assert said == (NONE, epoch, by_session_ms, None), "the session answers as the core does"
+            assert (answer.status, answer.endpoint_information_epoch) == ([], 0)
+            assert answer.partitions_by_user_endpoint is None
+            assert self.world.written() == written
+            event("a session could have answered")
         if hears or answer.error_code != NONE:
             self.hear(name, answer)
 
@@ -104,16 +113,19 @@ class StreamsHistories(RuleBasedStateMachine):
             self.world.fixed.delete("t")
         else:
             self.world.fixed.create("t", 3)
+        self.world.topics_changed()
 
     @rule(topic=st.sampled_from(["r", "log"]))
     def delete_internal(self, topic: str) -> None:
         if self.world.fixed.partition_count(topic):
             self.world.fixed.delete(topic)
+            self.world.topics_changed()
 
     @rule(fails=st.booleans())
     def finish(self, fails: bool) -> None:
         if self.work.asked:
             self.work.finish(fails=fails)
+            self.world.topics_changed()  # it may have created some
 
     @rule()
     def delete(self) -> None:
@@ -165,6 +177,7 @@ class StreamsHistories(RuleBasedStateMachine):
             return
         if not self.world.fixed.partition_count("t"):
             self.world.fixed.create("t", 3)
+            self.world.topics_changed()
         for _ in range(12):
             for name in list(group.members):
                 if name not in self.clients:

@@ -22,6 +22,7 @@ from coordinator.core.kinds import operations
 from coordinator.core.streams.group import StreamsGroup
 from tests.audit.consumer_stories import named
 from tests.core.consumer.world import FixedTopics, World
+from tests.simulation.calls import CLIENT_HOST
 from tests.simulation.simulation import GROUP_ID, Sent
 
 QUICK: Final = {
@@ -148,6 +149,26 @@ class StreamsWorld(World):
         response = sent.response
         assert isinstance(response, StreamsGroupHeartbeatResponse), response
         return response
+
+    def streams_fast(
+        self,
+        member_id: str,
+        epoch: int,
+        client_id: str = "",
+        host: str = CLIENT_HOST,
+        api_key: int = StreamsGroupHeartbeatRequest.API_KEY,
+        endpoint_epoch: int = 0,
+    ) -> int:
+        """A heartbeat that says nothing, as a connection sees it: the interval to answer; -1: the core answers."""
+        client_id = client_id or f"client-{member_id}"
+        said: dict[str, int] = {"api_key": api_key, "endpoint_epoch": endpoint_epoch}
+        return self.sessions.answer_consumer_heartbeat(
+            GROUP_ID, member_id, None, epoch, client_id, host, self.now_ms, **said
+        )
+
+    def topics_changed(self) -> None:
+        """As the metadata store says it."""
+        self.sessions.close_all_heartbeats()
 
     def streams_enter(
         self, member_id: str, *, runs: Topology | None = None, process_id: str | None = None, **changes: Any

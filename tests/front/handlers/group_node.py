@@ -29,10 +29,10 @@ from coordinator.front.request_chain import RequestChain
 from coordinator.front.request_context import Endpoint
 from coordinator.front.request_dispatcher import PeerWatch, RequestDispatcher, RequestPath
 from coordinator.front.request_runner import RequestRunner
-from coordinator.front.requirements import GROUP_REQUIREMENTS
 from coordinator.front.slow_peers import SlowPeers
 from coordinator.front.throttling import Throttling
 from coordinator.metadata.image import MetadataImage
+from coordinator.node.requirements import REQUIREMENTS
 from coordinator.runtime import coordinator_runtime
 from coordinator.runtime.shard import ShardState
 from coordinator.runtime.slices import Slices
@@ -46,6 +46,7 @@ FRAME_BYTES_MAX: Final = 1 << 20
 SESSION_TIMEOUT_MS: Final = 30_000
 SETTINGS: Final = {
     "group.initial.rebalance.delay.ms": "0",
+    "group.streams.initial.rebalance.delay.ms": "0",
     "connections.max.idle.ms": "-1",  # so that no timer of the connections is on the wheel of the coordinator
 }
 
@@ -65,8 +66,10 @@ class GroupNode:
         self.coordinator = self.server.coordinator
         self.pending = self.server.pending
         context = GroupContext(config=config, coordinator=self.coordinator, pending=self.pending)
-        self.table = DispatchTable(GROUP_REQUIREMENTS)
-        GroupHandlers(context).add_to(self.table)
+        self.table = DispatchTable(REQUIREMENTS)
+        handlers = GroupHandlers(context)
+        handlers.add_to(self.table)
+        handlers.add_streams_to(self.table)
         scheduler = self.scheduler = cast(LoopScheduler, self.server.wheel)
         self.image = MetadataImage()
         self.throttling = Throttling(config, lambda: self.image.quotas, scheduler, lambda: self.server.now_ms)
