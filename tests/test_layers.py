@@ -212,6 +212,7 @@ KNOWS_ONE_KIND: Final = {
     "coordinator.node.handlers.share_offsets": "the offsets of share groups, which the share coordinator has",
     "coordinator.audit.projections": "the list of their audits",
     "coordinator.explain.protocols.table": "the list of their words",
+    "coordinator.client.consumer_groups": "the list of how they are described for what-if",
 }
 """Module that is not a kind's own → why it imports one that is. All others read rows and views; none may be added."""
 
@@ -226,6 +227,7 @@ OWN_OF_KINDS: Final = (
     "coordinator.audit.share",
     "coordinator.audit.streams",
     "coordinator.audit.streams_tasks",
+    "coordinator.client.streams_tasks",
     "coordinator.explain.protocols.classic",
     "coordinator.explain.protocols.consumer",
     "coordinator.explain.protocols.share",
