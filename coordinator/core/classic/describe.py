@@ -3,7 +3,7 @@
 Counterpart in Kafka: `GroupMetadataManager.describeGroups`.
 """
 
-from typing import Final
+from typing import Any, Final
 
 from _wire.errors import ErrorCode
 from _wire.messages.describe_groups import (
@@ -39,17 +39,24 @@ def describe(group: Group[ClassicGroup] | None, request: DescribeGroupsRequest, 
     """The one group that the request asks for."""
     operations = ALL_OPERATIONS if request.include_authorized_operations else NO_AUTHORIZED_OPERATIONS
     if group is None:
-        answer = _describe_missing(request.groups[0], operations, context.api_version)
+        answer = _not_described(request.groups[0], "not found", operations, context.api_version)
     else:
         answer = described(group.membership, operations)
     return replying(context, DescribeGroupsResponse(groups=[answer]))
 
 
-def _describe_missing(group_id: str, operations: int, api_version: int) -> DescribedGroup:
+def describe_other_kind(group: Group[Any], request: DescribeGroupsRequest, context: OperationContext) -> Decision:
+    """A group that is no classic group."""
+    operations = ALL_OPERATIONS if request.include_authorized_operations else NO_AUTHORIZED_OPERATIONS
+    answer = _not_described(group.group_id, "is not a classic group", operations, context.api_version)
+    return replying(context, DescribeGroupsResponse(groups=[answer]))
+
+
+def _not_described(group_id: str, why: str, operations: int, api_version: int) -> DescribedGroup:
     missing = DescribedGroup(group_id=group_id, group_state=DEAD.value)
     if api_version >= GROUP_ID_NOT_FOUND_VERSION:
         missing.error_code = ErrorCode.GROUP_ID_NOT_FOUND
-        missing.error_message = f"Group {group_id} not found."
+        missing.error_message = f"Group {group_id} {why}."
     else:
         missing.authorized_operations = operations
     return missing

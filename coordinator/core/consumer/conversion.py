@@ -13,14 +13,14 @@ from coordinator.core.classic.kind import CLASSIC
 from coordinator.core.consumer import classic_join
 from coordinator.core.consumer.conversion_events import GroupConverted
 from coordinator.core.consumer.group import ConsumerGroup
-from coordinator.core.consumer.heartbeat import answered, decide, group_not_found
-from coordinator.core.consumer.heartbeat_requests import Rejection
+from coordinator.core.consumer.heartbeat import answered, decide
+from coordinator.core.consumer.heartbeat_requests import Rejection, of_other_kind
 from coordinator.core.consumer.member import NO_EPOCH
 from coordinator.core.consumer.upgrade import upgrade
 from coordinator.core.decision import Decision, OperationContext
 from coordinator.core.groups.events import RequestRejected
 from coordinator.core.groups.group import Group
-from coordinator.core.groups.kind import CLASSIC_NAME, GroupKind
+from coordinator.core.groups.kind import CLASSIC_NAME, CONSUMER_NAME, GroupKind
 from coordinator.core.groups.states import EMPTY
 from coordinator.core.offsets.expiry import ended_sessions
 
@@ -30,7 +30,7 @@ def join_classic(
 ) -> Decision:
     """A ConsumerGroupHeartbeat for a classic group, or one that never changes; `kind` is the row of consumer groups."""
     if request.member_epoch != NO_EPOCH or group.kind.name != CLASSIC_NAME:
-        return answered(group, request, group_not_found(request), context)
+        return answered(group, request, of_other_kind(CONSUMER_NAME, request.group_id), context)
     if group.membership.state is not EMPTY:
         return answered(group, request, upgrade(kind, group, request, context), context)
     decided = decide(ConsumerGroup(group.group_id), request, context)

@@ -20,6 +20,7 @@ from coordinator.core.consumer.heartbeat_requests import (
     Rejection,
     assignment_of,
     is_full_request,
+    not_found,
     rejection_response,
 )
 from coordinator.core.consumer.identification import identify
@@ -53,11 +54,11 @@ def heartbeat(
     """Answer a heartbeat. One with epoch 0 makes the group."""
     decided: Decision | Rejection
     if request.member_epoch in (LEAVE_EPOCH, LEAVE_STATIC_EPOCH):
-        decided = group_not_found(request) if group is None else leave(group.membership, request, context)
+        decided = _not_found(request) if group is None else leave(group.membership, request, context)
     elif group is not None:
         decided = decide(group.membership, request, context)
     elif request.member_epoch != NO_EPOCH:
-        decided = group_not_found(request)
+        decided = _not_found(request)
     elif not context.environment.may_create_group(context.client_host):
         decided = Rejection(ErrorCode.POLICY_VIOLATION, "Clients of this address have created too many groups.")
     else:
@@ -90,8 +91,8 @@ def _create(request: ConsumerGroupHeartbeatRequest, context: OperationContext) -
     return Decision((created, *decided.events), decided.replies, decided.effects, weight=weight)
 
 
-def group_not_found(request: ConsumerGroupHeartbeatRequest) -> Rejection:
-    return Rejection(ErrorCode.GROUP_ID_NOT_FOUND, f"Group {request.group_id} is not a consumer group.")
+def _not_found(request: ConsumerGroupHeartbeatRequest) -> Rejection:
+    return not_found(CONSUMER_NAME, request.group_id, request.member_epoch)
 
 
 def decide(

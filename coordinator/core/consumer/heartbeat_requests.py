@@ -39,6 +39,17 @@ class Rejection(msgspec.Struct, frozen=True):
     """A fault of a test is the reason."""
 
 
+def not_found(kind: str, group_id: str, member_epoch: int) -> Rejection:
+    """There is no group of this id, of which a member that has joined sends a heartbeat."""
+    what = "Group" if member_epoch < 0 else f"{kind.capitalize()} group"
+    return Rejection(ErrorCode.GROUP_ID_NOT_FOUND, f"{what} {group_id} not found.")
+
+
+def of_other_kind(kind: str, group_id: str) -> Rejection:
+    """There is a group of this id, but it is not of this kind."""
+    return Rejection(ErrorCode.GROUP_ID_NOT_FOUND, f"Group {group_id} is not a {kind} group.")
+
+
 def rejection_response(rejection: Rejection) -> ConsumerGroupHeartbeatResponse:
     return ConsumerGroupHeartbeatResponse(error_code=rejection.error, error_message=rejection.message)
 

@@ -67,7 +67,7 @@ def identify(group: ConsumerGroup, request: ConsumerGroupHeartbeatRequest, membe
     if request.member_epoch == NO_EPOCH:
         return JOINS if member is None else Existing(member)
     if member is None:
-        return unknown_member(member_id)
+        return unknown_member(group.group_id, member_id)
     if request.member_epoch == member.current.epoch:
         return Existing(member)
     return _check_epoch(member, request) or Existing(member)
@@ -96,8 +96,8 @@ def static_member(group: ConsumerGroup, instance_id: str) -> ConsumerMember | No
     return None if holder_id is None else group.members[holder_id]
 
 
-def unknown_member(member_id: str) -> Rejection:
-    return Rejection(ErrorCode.UNKNOWN_MEMBER_ID, f"Member {member_id} is not a member of the group.")
+def unknown_member(group_id: str, member_id: str) -> Rejection:
+    return Rejection(ErrorCode.UNKNOWN_MEMBER_ID, f"Member {member_id} is not a member of group {group_id}.")
 
 
 def unknown_instance(instance_id: str) -> Rejection:

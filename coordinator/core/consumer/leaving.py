@@ -73,7 +73,7 @@ def leave(
 
 def _leaving_member(group: ConsumerGroup, request: ConsumerGroupHeartbeatRequest) -> ConsumerMember | Rejection:
     if request.instance_id is None:
-        return group.members.get(request.member_id) or unknown_member(request.member_id)
+        return group.members.get(request.member_id) or unknown_member(group.group_id, request.member_id)
     holder = static_member(group, request.instance_id)
     if holder is None:
         return unknown_instance(request.instance_id)

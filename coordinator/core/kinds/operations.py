@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Final
 
+from coordinator.core.classic import describe as classic_describe
 from coordinator.core.classic import joining, members
 from coordinator.core.classic.kind import CLASSIC
 from coordinator.core.consumer import conversion, describe, heartbeat_requests
@@ -58,7 +59,10 @@ CONSUMER_GROUP_HEARTBEAT: Final = Operation(
     too_large=too_large_by_kind("ConsumerGroupHeartbeat", CONSUMER),
 )
 CONSUMER_GROUP_DESCRIBE: Final = Operation(
-    "ConsumerGroupDescribe", by_kind("ConsumerGroupDescribe", CONSUMER), describe.error_response, describe.prepare
+    "ConsumerGroupDescribe",
+    by_kind("ConsumerGroupDescribe", CONSUMER, of_other_kind=describe.describe_other_kind),
+    describe.error_response,
+    describe.prepare,
 )
 SHARE_GROUP_HEARTBEAT: Final = Operation(
     "ShareGroupHeartbeat",
@@ -69,7 +73,7 @@ SHARE_GROUP_HEARTBEAT: Final = Operation(
 )
 SHARE_GROUP_DESCRIBE: Final = Operation(
     "ShareGroupDescribe",
-    by_kind("ShareGroupDescribe", SHARE),
+    by_kind("ShareGroupDescribe", SHARE, of_other_kind=share_describe.describe_other_kind),
     share_describe.error_response,
     share_describe.prepare,
 )
@@ -82,7 +86,7 @@ STREAMS_GROUP_HEARTBEAT: Final = Operation(
 )
 STREAMS_GROUP_DESCRIBE: Final = Operation(
     "StreamsGroupDescribe",
-    by_kind("StreamsGroupDescribe", STREAMS),
+    by_kind("StreamsGroupDescribe", STREAMS, of_other_kind=streams_describe.describe_other_kind),
     streams_describe.error_response,
     streams_describe.prepare,
 )
@@ -137,7 +141,11 @@ OFFSET_DELETE: Final = Operation(
     check=Operation("check OffsetDelete", offset_checks.check_delete, offset_delete.error_response),
 )
 
-DESCRIBE_GROUPS: Final = Operation("DescribeGroups", by_kind("DescribeGroups", CLASSIC), admin.describe_error)
+DESCRIBE_GROUPS: Final = Operation(
+    "DescribeGroups",
+    by_kind("DescribeGroups", CLASSIC, of_other_kind=classic_describe.describe_other_kind),
+    admin.describe_error,
+)
 LIST_GROUPS: Final = Operation("ListGroups", admin.list_groups, admin.list_error, scope=Scope.SHARD)
 DELETE_GROUPS: Final = Operation("DeleteGroups", admin.delete, admin.delete_error)
 

@@ -69,17 +69,24 @@ def describe(
     if not group_id:
         return replying(context, error_response(request, ErrorCode.INVALID_GROUP_ID, context.api_version))
     if group is None:
-        missing = DescribedGroup(
-            group_id=group_id,
-            error_code=ErrorCode.GROUP_ID_NOT_FOUND,
-            error_message=f"Group {group_id} is not a share group.",
-        )
-        return replying(context, ShareGroupDescribeResponse(groups=[missing]))
+        return _not_described(group_id, "not found", context)
     described = _described(group.membership, context.topics)
     if request.include_authorized_operations:
         described.authorized_operations = ALL_OPERATIONS
     response = ShareGroupDescribeResponse(groups=[described])
     return replying(context, response, weight=len(described.members) // MEMBERS_PER_OPERATION)
+
+
+def describe_other_kind(group: Group[Any], request: ShareGroupDescribeRequest, context: OperationContext) -> Decision:
+    """A group that is no share group."""
+    return _not_described(group.group_id, "is not a share group", context)
+
+
+def _not_described(group_id: str, why: str, context: OperationContext) -> Decision:
+    missing = DescribedGroup(
+        group_id=group_id, error_code=ErrorCode.GROUP_ID_NOT_FOUND, error_message=f"Group {group_id} {why}."
+    )
+    return replying(context, ShareGroupDescribeResponse(groups=[missing]))
 
 
 def described_bytes(group: ShareGroup) -> int:

@@ -10,7 +10,7 @@ import msgspec
 from _wire.errors import ErrorCode
 from _wire.messages.share_group_heartbeat import ShareGroupHeartbeatRequest, ShareGroupHeartbeatResponse
 from coordinator.config.share_group_keys import GROUP_SHARE_MAX_SIZE
-from coordinator.core.consumer.heartbeat_requests import Rejection
+from coordinator.core.consumer.heartbeat_requests import Rejection, not_found, of_other_kind
 from coordinator.core.decision import Decision, OperationContext, Reply, replying
 from coordinator.core.groups.clients_after_load import client_seen
 from coordinator.core.groups.events import GroupCreated
@@ -35,7 +35,7 @@ def heartbeat(
     """Answer a heartbeat. One with epoch 0 makes the group."""
     decided: Decision | Rejection
     if group is None and request.member_epoch != NO_EPOCH:
-        decided = _group_not_found(request)
+        decided = not_found(SHARE_NAME, request.group_id, request.member_epoch)
     elif group is None:
         if not context.environment.may_create_group(context.client_host):
             decided = Rejection(ErrorCode.POLICY_VIOLATION, "Clients of this address have created too many groups.")
@@ -50,7 +50,7 @@ def heartbeat(
 
 def reject_other_kind(group: Group[Any], request: ShareGroupHeartbeatRequest, context: OperationContext) -> Decision:
     """A group of another kind never becomes a share group, not even without members."""
-    return _answered(group, request, _group_not_found(request), context)
+    return _answered(group, request, of_other_kind(SHARE_NAME, request.group_id), context)
 
 
 def _answered(
@@ -76,10 +76,6 @@ def _create(request: ShareGroupHeartbeatRequest, context: OperationContext) -> D
     )
     weight = NEW_GROUP_OPERATIONS + decided.weight
     return Decision((created, *decided.events), decided.replies, decided.effects, weight=weight)
-
-
-def _group_not_found(request: ShareGroupHeartbeatRequest) -> Rejection:
-    return Rejection(ErrorCode.GROUP_ID_NOT_FOUND, f"Group {request.group_id} is not a share group.")
 
 
 def _decide(group: ShareGroup, request: ShareGroupHeartbeatRequest, context: OperationContext) -> Decision | Rejection:

@@ -17,7 +17,7 @@ from _wire.messages.streams_group_heartbeat import (
 )
 from coordinator.config.streams_group_keys import GROUP_STREAMS_MAX_SIZE
 from coordinator.core.consumer.conversion_events import GroupConverted
-from coordinator.core.consumer.heartbeat_requests import Rejection
+from coordinator.core.consumer.heartbeat_requests import Rejection, not_found, of_other_kind
 from coordinator.core.decision import Decision, OperationContext, Reply, replying
 from coordinator.core.event import Event
 from coordinator.core.groups.background_work import StartWork
@@ -68,7 +68,8 @@ def heartbeat(
             return _answered(group, request, leave(group.membership, request, context), context)
         return _answered(group, request, _decide(group.membership, request, context), context)
     if request.member_epoch != NO_EPOCH:
-        return _answered(None, request, _group_not_found(request), context)
+        missing = not_found(STREAMS_NAME, request.group_id, request.member_epoch)
+        return _answered(None, request, missing, context)
     if not context.environment.may_create_group(context.client_host):
         full = Rejection(ErrorCode.POLICY_VIOLATION, "Clients of this address have created too many groups.")
         return _answered(None, request, full, context)
@@ -84,7 +85,7 @@ def join_classic(
     """A StreamsGroupHeartbeat for a group of another kind: an empty classic one becomes a streams group."""
     is_empty = group.kind.name == CLASSIC_NAME and group.membership.state is EMPTY
     if request.member_epoch != NO_EPOCH or not is_empty:
-        return _answered(group, request, _group_not_found(request), context)
+        return _answered(group, request, of_other_kind(STREAMS_NAME, request.group_id), context)
     converted = GroupConverted(group_id=group.group_id, at_ms=context.wall_ms, kind=kind, member_id=request.member_id)
     decision = _create(group, request, (converted,), context)
     if not decision.effects:
@@ -121,10 +122,6 @@ def _answered(
     decision = replying(context, streams_rejection_response(rejection), *unstored)
     named = NamedMember(request.member_id, None, request.member_epoch)
     return rejecting(group, API, named, rejection.error, decision, context, injected=rejection.injected)
-
-
-def _group_not_found(request: StreamsGroupHeartbeatRequest) -> Rejection:
-    return Rejection(ErrorCode.GROUP_ID_NOT_FOUND, f"Group {request.group_id} is not a streams group.")
 
 
 def _decide(
