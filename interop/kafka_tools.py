@@ -22,6 +22,7 @@ from coordinator.client.wire import ClientError, WireConnection  # noqa: E402
 from coordinator.config.authorizer_keys import STANDARD_AUTHORIZER  # noqa: E402
 from coordinator.pipeline.java import require_java  # noqa: E402
 from interop.share_tools import share_group_commands  # noqa: E402
+from interop.streams_tools import streams_group_commands  # noqa: E402
 from tests.certificates import tls_settings  # noqa: E402
 from tests.differential.kafka import VERSION, free_port, kafka_jars  # noqa: E402
 from tests.servers import QUICK_GROUPS, RunningServer  # noqa: E402
@@ -40,8 +41,11 @@ SETTINGS: Final = QUICK_GROUPS | {
     "sasl.enabled.mechanisms": "SCRAM-SHA-512",
     "group.consumer.max.session.timeout.ms": "1800000",
     "group.consumer.session.timeout.ms": "1800000",
+    "group.streams.max.session.timeout.ms": "1800000",
+    "group.streams.session.timeout.ms": "1800000",
+    "group.streams.initial.rebalance.delay.ms": "0",
 }
-"""The member of MODERN sends no heartbeats while the tools run."""
+"""The members of MODERN and of the streams group send no heartbeats while the tools run."""
 SERVER: Final = "SERVER"
 """Stands for the address of the server in arguments and in what is shown."""
 SECURED: Final = "SECURED"
@@ -244,6 +248,7 @@ def commands(scratch: Path) -> list[Tool]:
         Tool("kafka-consumer-groups", GROUPS, f"{at} --delete --group perf", "was successful"),
         Tool("kafka-groups", f"{TOOLS}.GroupsCommand", f"{at} --list", r"verifiable\s+Classic\s+consumer"),
         *(Tool(*each) for each in share_group_commands(SERVER)),
+        *(Tool(*each) for each in streams_group_commands(SERVER)),
         *consumer_group_commands(),
         Tool("kafka-transactions", transactions, f"{at} list", r"perf\s+1\s+\d+\s+\w+"),
         Tool("kafka-transactions", transactions, f"{at} describe --transactional-id perf", "perf"),

@@ -13,6 +13,7 @@ from _wire.messages.streams_group_heartbeat import (
 from tests.wire_client import WireClient
 
 VERSION = 0
+LEAVE = -1
 
 
 class StreamsMember:
@@ -38,6 +39,10 @@ class StreamsMember:
     def beat(self) -> bool:
         """Say what it has; whether it is told to have something else."""
         return self._hear(self._send(**self._has))
+
+    def leave(self) -> None:
+        self.epoch = LEAVE
+        self._send()
 
     def task_count(self) -> int:
         return sum(len(tasks.partitions) for tasks in self._has["active_tasks"])

@@ -27,7 +27,7 @@ NOT_FOUND = ErrorCode.GROUP_ID_NOT_FOUND
 def client(server):
     """There is a consumer group, CONSUMERS."""
     with WireClient(server.bootstrap) as client:
-        join = {"rebalance_timeout_ms": 30_000, "subscribed_topic_names": ["t"], "topic_partitions": []}
+        join: dict[str, Any] = {"rebalance_timeout_ms": 30_000, "subscribed_topic_names": ["t"], "topic_partitions": []}
         member = ConsumerGroupHeartbeatRequest(group_id=CONSUMERS, member_id="m" * 22, member_epoch=0, **join)
         assert client.request(member, 1).error_code == NONE
         yield client
