@@ -23,6 +23,7 @@ from tests.hostile import (
     peers,
     requests,
     share_groups,
+    streams_groups,
     tls,
     transactions,
 )
@@ -32,6 +33,7 @@ ATTACKS: Final = (
     *requests.ATTACKS,
     *consumer_groups.ATTACKS,
     *share_groups.ATTACKS,
+    *streams_groups.ATTACKS,
     *transactions.ATTACKS,
     *peers.ATTACKS,
     *tls.ATTACKS,

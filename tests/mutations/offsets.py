@@ -286,7 +286,7 @@ ADMIN_MUTANTS: Final = (
     ),
     Mutant(
         "an unknown group is reported before version 6 of DescribeGroups",
-        "_describe_missing",
+        "_not_described",
         "if api_version >= GROUP_ID_NOT_FOUND_VERSION:",
         "if api_version >= GROUP_ID_NOT_FOUND_VERSION - 1:",
     ),
