@@ -83,6 +83,7 @@ def _updated(
         "protocols": _assignors(metadata),
         "rack_id": metadata.rack_id or "",
         "last_heard_ms": None,
+        "has_synced": None,
     }
 
 

@@ -101,6 +101,7 @@ def _updated(
         "protocols": [],
         "rack_id": event.metadata.rack_id or "",
         "last_heard_ms": None,
+        "has_synced": None,
     }
 
 

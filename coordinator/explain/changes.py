@@ -14,6 +14,18 @@ CAME_TOO_LATE: Final = frozenset({Cause.REBALANCE_TIMEOUT, Cause.SYNC_TIMEOUT})
 """Causes of a removal that say: the member did not send what the rebalance waited for."""
 
 
+LATE: Final = 2.9
+"""Which part of its session timeout passes without a heartbeat at most, one that is late included, if all is well."""
+
+LATE_MS: Final = 3_500
+"""As `LATE`, of clients that send heartbeats as often as they do by default: every 3 s (heartbeat.interval.ms)."""
+
+
+def misses_heartbeats(silent_ms: int, session_timeout_ms: int) -> bool:
+    """Whether a member was silent for longer than one whose heartbeats come as they should."""
+    return LATE * silent_ms > session_timeout_ms or silent_ms > LATE_MS
+
+
 class Removal(msgspec.Struct, frozen=True, gc=False):
     """A member that was removed. Times are wall-clock ms since the epoch; None: not known."""
 
@@ -61,6 +73,11 @@ class Removal(msgspec.Struct, frozen=True, gc=False):
     """When its last JoinGroup was answered, with the generation that began then; None: not known."""
     rejected_ms: int | None = None
     """When a heartbeat of it was rejected: its client gives up what it has then. None: not known, or none was."""
+
+    heard_late_ms: int | None = None
+    """For how long at most what was heard last had waited to be read, because of a quota; None: it was read at once."""
+    has_synced: bool | None = None
+    """Whether it asked for its assignment since it joined last; None: not known."""
 
     @property
     def is_disconnected(self) -> bool:
@@ -201,10 +218,11 @@ class Removal(msgspec.Struct, frozen=True, gc=False):
     def may_have_stopped_earlier(self) -> bool:
         """Whether it may have stopped before `stopped_ms`, as nothing tells when it was last heard.
 
-        Or the coordinator was not there to hear it, or did not read its LeaveGroup at once.
+        Or the coordinator was not there to hear it, or did not read what came last at once, such as its LeaveGroup.
         """
         is_missed = self.cause in CAME_TOO_LATE or self.cause is Cause.SESSION_EXPIRED or self.requested_by is not None
         was_read_late = self.cause is Cause.MEMBER_LEFT and self.muted_ms is not None
+        was_read_late |= self.heard_late_ms is not None
         is_late = self.gave_up or self.is_unheard or self.waited or was_read_late
         return is_late or (is_missed and self.last_heard_ms is None)
 

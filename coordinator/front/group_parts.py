@@ -56,6 +56,8 @@ class GroupHome(msgspec.Struct, frozen=True, kw_only=True):
     node_id: int
     coordinator_epoch: int
     """The number of this start of the node, for the audit."""
+    after_clean_stop: bool | None = None
+    """Whether the logs say that the process before was stopped in order; None: they do not tell."""
     topic: str
     """That of the logs."""
     partition_count: int
@@ -116,7 +118,13 @@ def make_group_parts(
     )
     node_id, epoch = home.node_id, home.coordinator_epoch
     coordinator.announce(
-        CoordinatorStarted(time_ms=0, node_id=node_id, coordinator_epoch=epoch, software_version=__version__)
+        CoordinatorStarted(
+            time_ms=0,
+            node_id=node_id,
+            coordinator_epoch=epoch,
+            software_version=__version__,
+            after_clean_stop=home.after_clean_stop,
+        )
     )
     return GroupParts(
         coordinator=coordinator,

@@ -207,7 +207,7 @@ MUTANTS: Final = (
     Mutant(
         "a JoinGroup that waited was sent when it was read",
         "_came_late",
-        "return LATE * silent_ms > event.session_timeout_ms or silent_ms > LATE_MS",
+        "return misses_heartbeats(silent_ms, event.session_timeout_ms)",
         "return False",
     ),
     Mutant(
@@ -267,8 +267,8 @@ MUTANTS: Final = (
     Mutant(
         "a member that was refused was late by itself",
         "_for_removal",
-        "case Cause.REBALANCE_TIMEOUT | Cause.SYNC_TIMEOUT if removal.denied is not None:",
-        "case Cause.REBALANCE_TIMEOUT | Cause.SYNC_TIMEOUT if False:",
+        "case Cause.REBALANCE_TIMEOUT | Cause.SYNC_TIMEOUT if removal.denied is not None or",
+        "case Cause.REBALANCE_TIMEOUT | Cause.SYNC_TIMEOUT if",
     ),
     Mutant(
         "who was throttled for a part of its silence was surely silent",

@@ -261,6 +261,18 @@ class Truth:
         )
         return next(found, None)
 
+    def removal_after(self, member_id: str, at_ms: int, by_ms: int) -> Membership | None:
+        """The first membership with this id that ended after a time, and by another one.
+
+        A member of KIP-848 that was removed comes again by the id that it had, and may be removed again.
+        """
+        found = (
+            membership
+            for membership in self.memberships
+            if membership.member_id == member_id and at_ms < membership.until_ms <= by_ms
+        )
+        return next(found, None)
+
     def all_memberships(self) -> Iterator[Membership]:
         yield from self.memberships
         for member_id, (process, since_ms) in self.present.items():

@@ -111,7 +111,7 @@ class MemberRejoined(msgspec.Struct, GroupEvent, frozen=True, kw_only=True):
     """A known member joins the next generation and waits for it.
 
     `cause` is that of the rebalance, if this is what starts it. `last_heard_ms`: when it was heard before that, in
-    wall-clock milliseconds.
+    wall-clock milliseconds. `has_synced`: whether it had asked for its last assignment; None: not known.
     """
 
     group_id: str
@@ -126,6 +126,7 @@ class MemberRejoined(msgspec.Struct, GroupEvent, frozen=True, kw_only=True):
     client_details: ClientDetails = UNKNOWN_CLIENT
     client_connection: ClientConnection | None = None
     last_heard_ms: int | None = None
+    has_synced: bool | None = None
 
     def apply(self, group: Group[ClassicGroup]) -> None:
         classic = group.membership
@@ -145,9 +146,9 @@ class MemberRejoined(msgspec.Struct, GroupEvent, frozen=True, kw_only=True):
 class MemberRemoved(msgspec.Struct, GroupEvent, frozen=True, kw_only=True):
     """A member was removed: it left, its session expired, it was too late or it was rejected.
 
-    `last_heard_ms`, `connection`, and for how long of its silence the coordinator itself stood still are told of a
-    member that did not go by itself, as far as they are known; `requested_by` only if another client
-    removed it.
+    `connection`, and for how long of its silence the coordinator itself stood still are told of a member that did not
+    go by itself, as far as they are known; `requested_by` only if another client removed it. `last_heard_ms` is of one
+    that left before the request by which it did.
     `found_no_room`: its JoinGroup was rejected because the group is full.
     """
 

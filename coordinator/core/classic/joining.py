@@ -35,7 +35,7 @@ from coordinator.core.groups.rejections import rejecting
 from coordinator.core.groups.requests import JoinAsInstance
 from coordinator.core.groups.states import COMPLETING_REBALANCE, EMPTY, PREPARING_REBALANCE, STABLE
 from coordinator.core.operation import Answer
-from coordinator.core.sessions import SessionEnded, SessionStarted
+from coordinator.core.sessions import SessionEnded, SessionHeard, SessionStarted
 
 MEMBER_ID_REQUIRED_VERSION: Final = 4
 """From this version on a new dynamic member first learns its id (KIP-394)."""
@@ -314,6 +314,7 @@ def _rejoin(
         client_details=context.client_details,
         client_connection=context.client_connection,
         last_heard_ms=heard_before(last_heard_ms(group.group_id, member, context), context),
+        has_synced=member.has_synced,
     )
     return Decision((rejoined,))
 
@@ -325,7 +326,7 @@ def _has_revoked(group: ClassicGroup, member: Member) -> bool:
 
 
 def current_generation(group: ClassicGroup, member: Member, context: OperationContext, with_members: bool) -> Decision:
-    """Answer with the current generation, without a rebalance."""
+    """Answer with the current generation, without a rebalance; as in Kafka that renews no session."""
     members = members_with_metadata(list(group.members.values()), group.protocol_name) if with_members else []
     response = JoinGroupResponse(
         generation_id=group.generation_id,
@@ -335,7 +336,7 @@ def current_generation(group: ClassicGroup, member: Member, context: OperationCo
         member_id=member.member_id,
         members=members,
     )
-    return replying(context, response)
+    return replying(context, response, effects=(SessionHeard(member.member_id),))
 
 
 NULLABLE_PROTOCOL_NAME_VERSION: Final = 7

@@ -36,7 +36,7 @@ from coordinator.core.groups.rejections import rejecting
 from coordinator.core.groups.requests import SessionExpired
 from coordinator.core.groups.states import COMPLETING_REBALANCE, PREPARING_REBALANCE, STABLE
 from coordinator.core.operation import Answer
-from coordinator.core.sessions import SessionChange, SessionEnded, SessionRenewed, SessionStarted
+from coordinator.core.sessions import SessionChange, SessionEnded, SessionHeard, SessionRenewed, SessionStarted
 
 SYNC_NAMES_PROTOCOL_VERSION: Final = 5
 """From this version on SyncGroup names the protocol that it is for (KIP-559)."""
@@ -73,7 +73,10 @@ def sync(group: Group[ClassicGroup] | None, request: SyncGroupRequest, context: 
     """A member requests its assignment; the leader's request contains those of all members."""
     error = ErrorCode.UNKNOWN_MEMBER_ID if group is None else _check_sync(group.membership, request)
     if error is not NONE or group is None:
-        rejected = replying(context, SyncGroupResponse(error_code=error))
+        # The member asked for an assignment that a rebalance has overtaken: it lives.
+        lives = error is ErrorCode.REBALANCE_IN_PROGRESS
+        heard = (SessionHeard(request.member_id),) if lives else ()
+        rejected = replying(context, SyncGroupResponse(error_code=error), effects=heard)
         return rejecting(group, "SyncGroup", request, error, rejected, context)
     classic = group.membership
     member = classic.members[request.member_id]
@@ -247,15 +250,16 @@ def leave(group: Group[ClassicGroup] | None, request: LeaveGroupRequest, context
 
 
 def _departure(group: ClassicGroup, member_id: str, reason: str, context: OperationContext) -> Event:
-    if member_id in group.members:
-        requester = context.requester
+    if (member := group.members.get(member_id)) is not None:
+        is_its_own = context.requester == member.client
         return MemberRemoved(
             group_id=group.group_id,
             at_ms=context.wall_ms,
             member_id=member_id,
             cause=Cause.MEMBER_LEFT,
             reason=reason,
-            requested_by=None if requester == group.members[member_id].client else requester,
+            last_heard_ms=last_heard_ms(group.group_id, member, context) if is_its_own else None,
+            requested_by=None if is_its_own else context.requester,
             connection=connection_at_leave(context),
         )
     return PendingMemberRemoved(

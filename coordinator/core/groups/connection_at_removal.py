@@ -52,6 +52,8 @@ class ConnectionAtRemoval(msgspec.Struct, frozen=True):
     """How long the pause of the coordinator was in which it may have been closed; None: it was closed in none."""
     muted_ms: int | None = None
     """For how long of the member's silence nothing was read from it, because a quota was exceeded."""
+    heard_late_ms: int | None = None
+    """For how long what was heard last may have waited to be read, as nothing was read from it until just before."""
     rejected: str = ""
     """The error with which its last heartbeat in its silence, or commit amid a rebalance, was answered, if one came."""
     rejected_ms: int | None = None
@@ -82,6 +84,7 @@ def connection_at_removal(group_id: str, member: ConnectedMember, context: Opera
     return msgspec.structs.replace(
         found,
         muted_ms=_muted_since(renewed_ms, connection, context.now_ms),
+        heard_late_ms=_waited_ms(renewed_ms, connection),
         denied=_denied_since(renewed_ms, connection, group_id, context),
         **_rejected_since(renewed_ms, connection, member.member_id, context),
     )
@@ -128,9 +131,17 @@ def last_sign_ms(heard_ms: int | None, member: ConnectedMember, context: Operati
 def connection_at_leave(context: OperationContext) -> ConnectionAtRemoval:
     """For how long the goodbye of a member waited at most, as nothing was read from its connection until just now."""
     connection = context.client_connection
-    if connection is None or not 0 <= context.now_ms - connection.muted_until_ms <= READ_AFTER_MS:
-        return UNKNOWN
-    return ConnectionAtRemoval(muted_ms=connection.muted_until_ms - connection.muted_from_ms or None)
+    return UNKNOWN if connection is None else ConnectionAtRemoval(muted_ms=_waited_ms(context.now_ms, connection))
+
+
+def _waited_ms(read_ms: int, connection: ClientConnection) -> int | None:
+    """For how long at most what was read from a connection at a time had waited, because of a quota; None: it had not.
+
+    A connection knows its last throttle time alone.
+    """
+    if not 0 <= read_ms - connection.muted_until_ms <= READ_AFTER_MS:
+        return None
+    return connection.muted_until_ms - connection.muted_from_ms or None
 
 
 def heard_before(heard_ms: int | None, context: OperationContext) -> int | None:

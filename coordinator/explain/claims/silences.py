@@ -171,6 +171,8 @@ class End(StrEnum):
 
     NOT_KNOWN = "not_known"
     IN_ORDER = "in_order"
+    IN_ORDER_UNTOLD = "in_order_untold"
+    """It was stopped in order, and could not write when, as after a full disk."""
     WITHOUT_STOP = "without_stop"
 
 

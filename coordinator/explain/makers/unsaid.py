@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 
 from coordinator.audit.schema import CoordinatorPaused, OffsetsDeleted, OffsetsExpired
 from coordinator.core.causes import Cause
-from coordinator.explain.changes import Removal
+from coordinator.explain.changes import Removal, misses_heartbeats
 from coordinator.explain.claims.causes import Guess, LeftUnsaid, Usual
 from coordinator.explain.claims.claim import unknown
 from coordinator.explain.clients import Library, library_of, never_says_why, sends_poll_interval
@@ -61,7 +61,8 @@ def _why_unsaid(removal: Removal, usual: Usual | None, read_late_ms: int, *, has
     if not has_nothing and idle_ms is not None and limit_ms is not None:  # who has nothing commits nothing
         guess = Guess.CLOSED if idle_ms < limit_ms else Guess.POLL_TIMEOUT
         is_forgotten = removal.was_loaded and removal.last_committed_ms is None  # a load takes that with it
-        if guess is Guess.POLL_TIMEOUT and (is_forgotten or (leaving.unanswered_ms or 0) - read_late_ms < limit_ms):
+        is_early = (leaving.unanswered_ms or 0) - read_late_ms < limit_ms
+        if guess is Guess.POLL_TIMEOUT and (is_forgotten or is_early or _stood_still(removal, read_late_ms)):
             guess = Guess.NEITHER
     return LeftUnsaid(
         members=(removal.member,),
@@ -72,6 +73,13 @@ def _why_unsaid(removal: Removal, usual: Usual | None, read_late_ms: int, *, has
         guess=guess,
         evidence=unknown(removal.seq),
     )
+
+
+def _stood_still(removal: Removal, read_late_ms: int) -> bool:
+    """Whether it sent no heartbeats just before it left: these come as long as its application does not poll."""
+    if removal.silent_ms is None or not removal.session_timeout_ms:
+        return False
+    return misses_heartbeats(removal.silent_ms - max(read_late_ms, removal.muted_ms or 0), removal.session_timeout_ms)
 
 
 def _usual(removal: Removal) -> Usual:

@@ -249,6 +249,9 @@ def _started(claim: CoordinatorAway, away_ms: int | None) -> str:
             return text
         case End.IN_ORDER:
             return f"{text}, {duration(away_ms or 0)} after its stop"
+    how = "it had ended without a stop"
+    if claim.end is End.IN_ORDER_UNTOLD:
+        how = "it had been stopped in order, and could not write when"
     if away_ms is None:
-        return f"{text}: it had ended without a stop, so it is unknown for how long it was away"
-    return f"{text}: it had ended without a stop, at most {duration(away_ms)} before"
+        return f"{text}: {how}, so it is unknown for how long it was away"
+    return f"{text}: {how}, at most {duration(away_ms)} before"

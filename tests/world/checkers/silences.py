@@ -106,7 +106,8 @@ def unheard(claim: claims.Unheard, truth: Truth, context: Context) -> str | None
 
 
 def refused(claim: claims.Refused, truth: Truth, context: Context) -> str | None:
-    removal = truth.removal(claim.member.member_id, context.known_ms)
+    # It is about the removal that follows: who comes again by the same id, and leaves, was refused before that.
+    removal = truth.removal_after(claim.member.member_id, claim.since_ms, context.known_ms)
     if removal is None or removal.process is None:
         return None
     since_ms, until_ms = claim.since_ms - NETWORK_MS, removal.until_ms
@@ -317,12 +318,12 @@ def _started(claim: claims.CoordinatorAway, truth: Truth, context: Context) -> s
     away = next((each for each in found if abs(each.until_ms - claim.at_ms) <= NETWORK_MS), None)
     if away is None:
         return "it did not start then"
-    was_ordered = claim.end is claims.End.IN_ORDER
+    was_ordered = claim.end in (claims.End.IN_ORDER, claims.End.IN_ORDER_UNTOLD)
     if claim.end is not claims.End.NOT_KNOWN and was_ordered != (away.kind is AwayKind.STOPPED):
         return f"the one before was {away.kind}"
     if claim.from_ms is not None and claim.from_ms > away.from_ms + NETWORK_MS:
         return f"it was away for {away.until_ms - away.from_ms} ms"
-    if was_ordered and claim.from_ms is not None and claim.from_ms < away.from_ms - NETWORK_MS:
+    if claim.end is claims.End.IN_ORDER and claim.from_ms is not None and claim.from_ms < away.from_ms - NETWORK_MS:
         return f"it was away for {away.until_ms - away.from_ms} ms"
     return None
 
