@@ -108,6 +108,8 @@ FIELDS: Final[dict[str, str]] = {
         " assignment (`REBALANCE_IN_PROGRESS`); empty if none was"
     ),
     "rejected_ms": "when that was, in ms since the epoch; null if none was",
+    "topic_ids": "ids of the topics that there are, in hexadecimal digits",
+    "absent": "static members that did not join in time, and when each was last heard",
     "gone_topics": "topics that were deleted since the last generation",
     "fills_group": "whether the group is as large as its limit allows, with this member",
     "old_last_heard_ms": "when the client before was last heard, in ms since the epoch; null if not known",

@@ -7,7 +7,7 @@ from coordinator.audit.fields import Fields, connection_fields
 from coordinator.audit.group_state import AuditedMember, GroupAuditState
 from coordinator.audit.kind_audit import KindAudit, Projection, ms_between
 from coordinator.audit.workers import worker_tasks
-from coordinator.audit.world import World
+from coordinator.audit.world import World, ids_of
 from coordinator.core.causes import Cause
 from coordinator.core.classic import events
 from coordinator.core.classic.group import ClassicGroup
@@ -211,6 +211,8 @@ def _generation_started(
         "slowest_join_ms": slowest_ms,
         "target_epoch": None,
         "gone_topics": gone,
+        "topic_ids": ids_of(state.topics),
+        "absent": [schema.AbsentMember(*absent) for absent in event.absent[: schema.MEMBERS_NAMED_MAX]],
     }
 
 

@@ -8,7 +8,7 @@ What changed is told when the group is stable: of a partition that moved several
 where it came from, where it is, and its longest time without an owner.
 """
 
-from collections.abc import Container
+from collections.abc import Container, Mapping
 from typing import Final, NamedTuple
 
 import msgspec
@@ -20,6 +20,8 @@ Partition = tuple[str, int]
 
 KAFKA_STREAMS: Final = "stream"
 SHORTER_KEPT: Final = 8
+TOPIC_IDS_KEPT: Final = 1_000
+"""So many ids of topics are compared with later ones, more than an event names."""
 GIVES_UP_MS: Final = 1_000
 """So soon a member gives up what another one is to have, if it runs and is not busy."""
 
@@ -126,6 +128,8 @@ class Owners(msgspec.Struct, gc=False):
     """Topics that appeared since the group was loaded last and are there still: they are no others of a former name."""
     gone_before: set[str] = set()
     """Those that were gone when the generation started: what members keep of them are names alone."""
+    topic_ids: dict[str, str] = {}
+    """Topic → its id when members were last assigned partitions of it, as far as events tell."""
     stale: int = 0
     """For how many generations figures are not known, as partitions were assigned of a topic that was deleted after the
     generation started: which one is meant is open."""
@@ -280,11 +284,21 @@ class Owners(msgspec.Struct, gc=False):
         if not partitions_left:
             self.gone.add(topic)
             self.appeared.discard(topic)
+            self.topic_ids.pop(topic, None)
         for partition in [tp for tp in self.by_partition if tp[0] == topic and tp[1] >= partitions_left]:
             owner = self.by_partition.pop(partition)
             self.owned[owner.member_id].discard(partition)
             self.before.pop(partition, None)
             self.idle.pop(partition, None)
+
+    def note_topic_ids(self, topic_ids: Mapping[str, str]) -> None:
+        """The topics that there are when a generation starts: one with another id has had no owner."""
+        for topic, topic_id in topic_ids.items():
+            if self.topic_ids.get(topic, topic_id) != topic_id:
+                self.deleted(topic, 0)
+        if len(self.topic_ids) > TOPIC_IDS_KEPT:
+            self.topic_ids = {}
+        self.topic_ids.update(topic_ids)
 
     def goes_on(self, member: MemberRef, partitions: TopicPartitions, at_ms: int) -> None:
         """A member is assigned again what was assigned before: of topics that are gone since, these are others."""

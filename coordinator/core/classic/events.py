@@ -6,6 +6,8 @@ Counterpart in Kafka: the records that `CoordinatorShard.replay` applies, plus e
 makes directly to its `ClassicGroup`.
 """
 
+from typing import NamedTuple
+
 import msgspec
 
 from coordinator.core.causes import Cause, Requester
@@ -274,8 +276,18 @@ class JoinPhaseExtended(msgspec.Struct, GroupEvent, frozen=True, kw_only=True):
         rebalance.remaining_delay_ms, rebalance.new_member_came = self.remaining_delay_ms, False
 
 
+class AbsentMember(NamedTuple):
+    """A static member that did not join in a join phase; when it was last heard, in wall-clock ms. None: not known."""
+
+    member_id: str
+    last_heard_ms: int | None
+
+
 class GenerationStarted(msgspec.Struct, GroupEvent, frozen=True, kw_only=True):
-    """The join phase is complete: members, leader and protocol are fixed until the next one."""
+    """The join phase is complete: members, leader and protocol are fixed until the next one.
+
+    `absent` are members that did not join in time, and stay.
+    """
 
     group_id: str
     at_ms: int
@@ -283,6 +295,7 @@ class GenerationStarted(msgspec.Struct, GroupEvent, frozen=True, kw_only=True):
     protocol_name: str
     leader: str
     sync_deadline_ms: int
+    absent: tuple[AbsentMember, ...] = ()
 
     def apply(self, group: Group[ClassicGroup]) -> None:
         classic = group.membership
