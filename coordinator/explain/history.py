@@ -10,7 +10,7 @@ from coordinator.explain.folded_group import GENERATIONS_KEPT, FoldedGroup, Sign
 from coordinator.explain.replaced_clients import with_clients
 
 STARTS: Final = (schema.CoordinatorStarted, schema.LeadershipTaken)
-ABSENCES: Final = (*STARTS, schema.CoordinatorStopped, schema.CoordinatorPaused)
+ABSENCES: Final = (*STARTS, schema.CoordinatorStopped, schema.CoordinatorPaused, schema.CoordinatorUnavailable)
 """The events about the coordinator itself that say when it was not there."""
 
 GROUP: Final = "GROUP"

@@ -93,6 +93,8 @@ class Idle(msgspec.Struct, frozen=True, gc=False):
 class OwnershipChange(NamedTuple):
     """What changed since the group was stable before.
 
+    `is_partial`: others may have had no owner either, as it is not known when theirs stopped.
+
     `moved` counts the partitions that had another owner then, `first` those that had none before; `absences` are of
     those that had none for a time. `could_stay` of those that moved had an owner that is there still.
     """
@@ -101,6 +103,7 @@ class OwnershipChange(NamedTuple):
     absences: list[Absence]
     first: int = 0
     could_stay: int = 0
+    is_partial: bool = False
 
 
 class Owners(msgspec.Struct, gc=False):
@@ -194,6 +197,17 @@ class Owners(msgspec.Struct, gc=False):
             if owner is not None and owner.member_id == member_id and owner.is_revoked:
                 owner.stopped_ms, owner.is_revoked = None, False
 
+    def never_gave_up(self, member_id: str, gained: TopicPartitions, claimed: int, at_ms: int) -> None:
+        """Of what a member gains again, it still had so many when it rejoined: it never learned that it had lost them.
+
+        Where it claims fewer than it gains, which ones is not known.
+        """
+        found = (self.by_partition.get(partition) for partition in flat(gained))
+        revoked = [owner for owner in found if owner is not None and owner.member_id == member_id and owner.is_revoked]
+        for owner in revoked:
+            is_known = len(revoked) <= claimed
+            owner.stopped_ms, owner.is_revoked, owner.is_unsure = None if is_known else at_ms, False, not is_known
+
     def never_began(self, member_id: str, partitions: TopicPartitions) -> bool:
         """Whether a member is known to have had none of these partitions, though it was assigned them."""
         found = (self.by_partition.get(partition) for partition in flat(partitions))
@@ -273,11 +287,13 @@ class Owners(msgspec.Struct, gc=False):
             if (owner := self.by_partition[partition]).member_id != before and owner.stopped_ms is None
         ]
         first = left.count(None)
+        is_partial = self.is_unsure
         self.before, self.idle, self.is_unsure, self.handed_over = {}, {}, False, set()
         for member_id in [name for name in self.names if not self.owned.get(name)]:
             self.owned.pop(member_id, None)
             del self.names[member_id]
-        return OwnershipChange(len(left) - first, absences, first, sum(member_id in members for member_id in left))
+        could_stay = sum(member_id in members for member_id in left)
+        return OwnershipChange(len(left) - first, absences, first, could_stay, is_partial)
 
     def deleted(self, topic: str, partitions_left: int) -> None:
         """A topic has only its first partitions left: the others are gone, not without an owner."""

@@ -33,6 +33,7 @@ from coordinator.audit.schema.coordinator import (
     CoordinatorPaused,
     CoordinatorStarted,
     CoordinatorStopped,
+    CoordinatorUnavailable,
     GroupHeldByCluster,
     LeadershipTaken,
 )
@@ -150,6 +151,7 @@ __all__ = [
     "CoordinatorPaused",
     "CoordinatorStarted",
     "CoordinatorStopped",
+    "CoordinatorUnavailable",
     "DeniedRequests",
     "DepartedMember",
     "EndedRecords",
@@ -241,6 +243,7 @@ AnyCoordinatorEvent = (
     CoordinatorStarted
     | CoordinatorStopped
     | CoordinatorPaused
+    | CoordinatorUnavailable
     | LeadershipTaken
     | AuthorizationDenied
     | GroupHeldByCluster

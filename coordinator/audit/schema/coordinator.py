@@ -34,6 +34,17 @@ class CoordinatorPaused(CoordinatorEvent, frozen=True, kw_only=True, tag="coordi
     pause_kind: str
 
 
+class CoordinatorUnavailable(CoordinatorEvent, frozen=True, kw_only=True, tag="coordinator.unavailable"):
+    """Nothing could be written to this partition, as on a full disk, from `from_ms` to `until_ms` (wall clock).
+
+    Requests about its groups were answered with COORDINATOR_NOT_AVAILABLE. What happened to them meanwhile is in no
+    event: members that asked to join may have given up what they had. At its end the groups were loaded again.
+    """
+
+    from_ms: int
+    until_ms: int
+
+
 class LeadershipTaken(CoordinatorEvent, frozen=True, kw_only=True, tag="leadership.taken"):
     """A node in front of a cluster leads a partition of the log from here on: no other node can append to it any more.
 

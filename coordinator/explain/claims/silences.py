@@ -162,6 +162,8 @@ class AbsenceKind(StrEnum):
     PAUSED = "paused"
     STOPPED = "stopped"
     STARTED = "started"
+    UNAVAILABLE = "unavailable"
+    """It could write nothing, and so answered no request of the group."""
     LED = "led"
     """Another node led the group from then on."""
 

@@ -176,6 +176,8 @@ def _apply_claims(
     if event.claimed and event.claimed >= kept and _has_rejoined(history, tracked):
         # Its assignor is cooperative, whatever its name: it had given up nothing before it got its assignment.
         owners.went_on(event.member.member_id, had)
+        if event.claimed > kept:
+            owners.never_gave_up(event.member.member_id, event.gained, event.claimed - kept, event.time_ms)
         owners.claiming.update(filter(None, [protocol_name]))
     elif event.claimed == 0 and (protocol_name in owners.claiming or "cooperative" in protocol_name):
         if event.kept and _has_rejoined(history, tracked):

@@ -8,6 +8,7 @@ from coordinator.audit.schema import (
     CoordinatorPaused,
     CoordinatorStarted,
     CoordinatorStopped,
+    CoordinatorUnavailable,
     LeadershipTaken,
 )
 from coordinator.core.causes import Cause
@@ -35,7 +36,7 @@ def absences(history: GroupHistory) -> Iterator[CoordinatorAway]:
     """
     leaders = _Leaders(history)
     for event in history.coordinator_events:
-        at_ms = event.until_ms if isinstance(event, CoordinatorPaused) else event.time_ms
+        at_ms = event.until_ms if isinstance(event, CoordinatorPaused | CoordinatorUnavailable) else event.time_ms
         for claim in leaders.claims(event):
             if history.first_ms is None or history.begins_in_the_middle or at_ms >= history.first_ms:
                 yield claim
@@ -68,6 +69,15 @@ class _Leaders:
                 if self._last is None or self._last.node_id == event.node_id:
                     self._last = Sign(event.node_id, event.until_ms)
                 return
+            case CoordinatorUnavailable():
+                yield CoordinatorAway(
+                    kind=AbsenceKind.UNAVAILABLE,
+                    at_ms=event.from_ms,
+                    from_ms=event.from_ms,
+                    until_ms=event.until_ms,
+                    node_id=self._node(event),
+                    evidence=SEEN,
+                )
             case CoordinatorStopped():
                 yield CoordinatorAway(
                     kind=AbsenceKind.STOPPED,

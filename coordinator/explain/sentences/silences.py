@@ -229,6 +229,11 @@ def absence(claim: CoordinatorAway) -> str:
             other = claim.other_node_id
             lost = "" if other is None else f". That was longer than its lease, and node {other} took the group over"
             return f"{whose} stood still for {duration(away_ms or 0)}{kind}{lost}"
+        case AbsenceKind.UNAVAILABLE:
+            return (
+                f"{whose} could write nothing for {duration(away_ms or 0)} (a full disk?), and answered no request of"
+                " the group"
+            )
         case AbsenceKind.STOPPED:
             return f"{whose} was stopped"
         case AbsenceKind.LED:

@@ -7,6 +7,7 @@ from coordinator.explain.claims.claim import Claim
 from tests.world.checkers.context import Check, Context
 from tests.world.checkers.tolerances import BEAT_MS, EXPIRY_MS, INSTANT_MS, NETWORK_MS
 from tests.world.history import GROUP_ID
+from tests.world.recorder import LOADED_AGAIN_MS
 from tests.world.spans import FOREVER, overlap, without
 from tests.world.truth import Arrival, AwayKind, Ended, Fate, ProcessTruth, Truth
 
@@ -306,6 +307,13 @@ def coordinator_away(claim: claims.CoordinatorAway, truth: Truth, context: Conte
             stops = [each.from_ms for each in truth.away if each.kind is AwayKind.STOPPED]
             fits = any(abs(stop - claim.at_ms) <= NETWORK_MS for stop in stops)
             return None if fits else "it was not stopped then"
+        case claims.AbsenceKind.UNAVAILABLE:
+            # From the first write that failed; it is loaded again at the next try after there is room.
+            fits = any(
+                start <= (claim.from_ms or 0) <= end and end <= (claim.until_ms or 0) <= end + LOADED_AGAIN_MS
+                for start, end in truth.full.all
+            )
+            return None if fits else "its disk was not full then"
         case claims.AbsenceKind.STARTED:
             return _started(claim, truth, context)
     return "there is one coordinator alone"
