@@ -120,6 +120,7 @@ def _assigned(
         "revoking_count": 0,
         "waits_for": [],
         "reconcile_ms": max(at_ms - (state.generation_started_ms or at_ms), 0),
+        "last_heard_ms": None,
     }
 
 

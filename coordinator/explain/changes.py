@@ -146,12 +146,17 @@ class Removal(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def may_have_ended(self) -> bool:
-        """Of one whose client may have given up in a pause: whether its process may as well have ended.
+        """Of one that was not heard because of a pause: whether its process may as well have ended.
 
-        A client of the same identity was there at once after that, or a whole session passed without a sign of it.
+        Its client may have given up, and one of the same identity was there at once after that, or a whole session
+        passed without a sign of it. Or it was silent for so long while the coordinator listened, as nothing was due.
         """
+        timeout_ms = self.session_timeout_ms or 0
         passed_ms = self.at_ms - (self.connection_closed_ms or self.at_ms)
-        return self.gave_up and (self.is_back or passed_ms >= (self.session_timeout_ms or 0))
+        may_have_given_up = self.gave_up and (self.is_back or passed_ms >= timeout_ms)
+        # As long as a member waits for the answer to its JoinGroup nothing tells whether it lives.
+        listened_ms = (self.silent_ms or 0) - (self.coordinator_paused_ms or 0)
+        return may_have_given_up or listened_ms >= timeout_ms > 0
 
     @property
     def is_surely_silent(self) -> bool:

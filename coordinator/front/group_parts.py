@@ -18,6 +18,7 @@ from coordinator.core.groups.group import Group
 from coordinator.core.pauses import Pauses
 from coordinator.core.producer_ids import NO_PRODUCER_IDS, ProducerIds
 from coordinator.core.share_states import ShareStates
+from coordinator.core.throttled_clients import ThrottledClients
 from coordinator.core.topic_creation import TopicCreation
 from coordinator.core.topic_listing import TopicListing
 from coordinator.front.metered import metered_shard
@@ -147,6 +148,7 @@ def _environment(config: Config, loop: NodeLoop, home: GroupHome, sessions: Sess
         producer_ids=home.producer_ids,
         wall=loop.wall,
         pauses=Pauses(),
+        throttled=ThrottledClients(),
         settings=home.settings,
         listing=home.listing,
         look_up=home.look_up,

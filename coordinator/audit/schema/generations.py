@@ -116,6 +116,8 @@ class MemberReconciled(AuditEvent, frozen=True, kw_only=True, tag="member.reconc
     a member that gives up partitions keeps its epoch until it has shown in a heartbeat that it did, or until its
     rebalance timeout. `waits_for` says which partitions of its target other members have not given up; at most
     `MEMBERS_NAMED_MAX` of them are named. `reconcile_ms` is the time since the target assignment was computed.
+    `last_heard_ms` is when the member was heard before the heartbeat of this step (wall clock): what it gave up since
+    then it may have given up earlier. Null if it is new, or that is not known, and in share and streams groups.
     """
 
     member: MemberRef
@@ -131,6 +133,7 @@ class MemberReconciled(AuditEvent, frozen=True, kw_only=True, tag="member.reconc
     revoking_count: int
     waits_for: list[WaitedFor]
     reconcile_ms: int
+    last_heard_ms: int | None = None
 
 
 class PatternsResolved(AuditEvent, frozen=True, kw_only=True, tag="patterns.resolved"):

@@ -29,6 +29,10 @@ class ConnectedMember(Protocol):
     def answered_ms(self) -> int | None: ...
     @property
     def committed_ms(self) -> int | None: ...
+    @property
+    def client_id(self) -> str: ...
+    @property
+    def client_host(self) -> str: ...
 
 
 class DeniedSince(msgspec.Struct, frozen=True):
@@ -77,13 +81,17 @@ def connection_at_removal(group_id: str, member: ConnectedMember, context: Opera
         return UNKNOWN
     renewed_ms = context.environment.sessions.last_renewed_ms(group_id, member.member_id)
     found = _open_or_closed(connection, renewed_ms, member, context)
-    if not (connection.denials or connection.muted_until_ms or connection.rejection):
-        return found
     if renewed_ms is None:  # since it joined
         renewed_ms = (member.joined_ms or 0) - context.environment.wall.step_ms
+    muted_ms = None
+    if not connection.is_open:  # its client may have another one since, by which nothing of the member was read yet
+        throttled, who = context.environment.throttled, (member.client_id, member.client_host)
+        muted_ms = throttled.since(*who, connection.closed_ms or renewed_ms, context.now_ms) or None
+    if not (connection.denials or connection.muted_until_ms or connection.rejection):
+        return found if muted_ms is None else msgspec.structs.replace(found, muted_ms=muted_ms)
     return msgspec.structs.replace(
         found,
-        muted_ms=_muted_since(renewed_ms, connection, context.now_ms),
+        muted_ms=muted_ms or _muted_since(renewed_ms, connection, context.now_ms),
         heard_late_ms=_waited_ms(renewed_ms, connection),
         denied=_denied_since(renewed_ms, connection, group_id, context),
         **_rejected_since(renewed_ms, connection, member.member_id, context),

@@ -229,13 +229,20 @@ def _reconciled(history: FoldedGroup, event: schema.MemberReconciled) -> None:
     history.owners.assigned(member, partitions, event.time_ms)
     # Partitions that it was asked to give up are its own until it has done so. A member of the classic protocol is not
     # asked: it gives them up before its JoinGroup, and may have to send that several times.
-    for given_up, is_unsure in ((event.lost, True), (tracked.revoking, False)):
+    for given_up, is_unsure in ((event.lost, True), (tracked.revoking, _may_have_waited(event, tracked))):
         released = without(without(given_up, event.revoking), partitions)
         history.owners.revoked(member.member_id, released, event.time_ms, is_unsure=is_unsure)
     tracked.partitions, tracked.unnamed_partitions = partitions, event.unnamed_partitions
     tracked.left_ms = event.time_ms if event.member_epoch == schema.LEFT_FOR_A_MOMENT else None
     tracked.revoking = event.revoking
     tracked.set_revoking(is_revoking=event.revoking_count > 0)
+
+
+def _may_have_waited(event: schema.MemberReconciled, tracked: MemberSoFar) -> bool:
+    """Whether a member may have given up long ago what it says now: its heartbeats did not come."""
+    if event.last_heard_ms is None or not tracked.session_timeout_ms:
+        return False
+    return misses_heartbeats(event.time_ms - event.last_heard_ms, tracked.session_timeout_ms)
 
 
 def _is_of_a_rebalance(history: FoldedGroup, event: schema.MemberAssigned) -> bool:

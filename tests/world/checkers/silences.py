@@ -308,15 +308,21 @@ def coordinator_away(claim: claims.CoordinatorAway, truth: Truth, context: Conte
             fits = any(abs(stop - claim.at_ms) <= NETWORK_MS for stop in stops)
             return None if fits else "it was not stopped then"
         case claims.AbsenceKind.UNAVAILABLE:
-            # From the first write that failed; it is loaded again at the next try after there is room.
-            fits = any(
-                start <= (claim.from_ms or 0) <= end and end <= (claim.until_ms or 0) <= end + LOADED_AGAIN_MS
-                for start, end in truth.full.all
-            )
+            fits = any(_fits(claim, truth, start, end) for start, end in truth.full.all)
             return None if fits else "its disk was not full then"
         case claims.AbsenceKind.STARTED:
             return _started(claim, truth, context)
     return "there is one coordinator alone"
+
+
+def _fits(claim: claims.CoordinatorAway, truth: Truth, full_ms: int, empty_ms: int) -> bool:
+    """Whether it is about a time in which the disk was full.
+
+    It is from the first write that failed, until the groups were loaded again: at the next try after there was room.
+    """
+    from_ms, until_ms = claim.from_ms or 0, claim.until_ms or 0
+    tries_ms = LOADED_AGAIN_MS + truth.was_away(empty_ms, until_ms)
+    return full_ms <= from_ms <= empty_ms <= until_ms <= empty_ms + tries_ms
 
 
 def _started(claim: claims.CoordinatorAway, truth: Truth, context: Context) -> str | None:
