@@ -69,6 +69,13 @@ def crash_loop(claim: claims.CrashLoop, truth: Truth, context: Context) -> str |
         ]
         if left and not (claim.may_be_closed and set(left) == {Way.FOR_A_MOMENT}):
             return "it left the group in order"
+        again = (
+            membership.from_ms
+            for membership in known
+            if membership.member_id == gone.member_id and membership.from_ms >= gone.until_ms
+        )
+        if any(from_ms <= context.reported_ms - NETWORK_MS for from_ms in again):
+            return "it came back by the id that it had"
         if crash.back_ms is not None and _began_at(known, crash.back_ms) is None:
             return f"it was not back at {crash.back_ms}"
     return None

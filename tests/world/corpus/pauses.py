@@ -122,4 +122,42 @@ FOUND: Final[dict[str, History]] = {
     "a process is started again while the coordinator stands still": history(
         [JAVA], Action(28_939, "pause_coordinator", 0, 24_127), Action(32_796, "kill", 0, 4_229), until_ms=90_000
     ),
+    "a JoinGroup is answered again after a pause, and the process has ended": history(
+        [JAVA._replace(assignors=("sticky",))] * 3,
+        Action(7_572, "proxy", 1, 987),
+        Action(16_430, "pause_coordinator", 1, 5_002),
+        Action(19_504, "proxy_all", 0, 322),
+        Action(21_211, "cut", 0, 7_505),
+        Action(22_517, "crash_loop", 0, 5),
+        until_ms=40_000,
+        max_size=2,
+        seed=6003364,
+    ),
+    "a member never learns of what it lost, and gets it again": history(
+        [
+            COMPANY._replace(topics=("t", "u"), instance_id="i-0", heartbeat_ms=2000),
+            COMPANY._replace(topics=("t", "u"), session_timeout_ms=6000, starts=False),
+            COMPANY._replace(topics=("t", "u")),
+        ],
+        Action(18_088, "crash_loop", 1, 3),
+        Action(23_315, "proxy_all", 0, 5_769),
+        Action(24_729, "pause_coordinator", 2, 4_535),
+        until_ms=40_000,
+        topics=(("t", 8), ("u", 3)),
+    ),
+    "a process ends in a long join phase, and the coordinator stands still after that": history(
+        [COOPERATIVE, COOPERATIVE, COOPERATIVE._replace(max_poll_interval_ms=40000)],
+        Action(7_152, "lose_host", 0, 478),
+        Action(40_260, "pause_coordinator", 0, 24_747),
+        until_ms=90_000,
+        max_size=2,
+    ),
+    "a member comes and goes in the ms after a pause": history(
+        [MODERN],
+        Action(9_264, "pause_coordinator", 0, 11_527),
+        Action(10_075, "lose_host", 0, 6_320),
+        Action(17_306, "remove_member"),
+        Action(17_540, "crash_loop", 0, 3),
+        until_ms=40_000,
+    ),
 }
