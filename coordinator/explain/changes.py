@@ -123,7 +123,10 @@ class Removal(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def is_muted(self) -> bool:
-        """Whether its session ended because the coordinator read nothing from its connection; as `is_unheard`."""
+        """Whether its session ended because the coordinator read nothing from its connection.
+
+        One whose heartbeats did not come before that, or after it, may have been silent by itself.
+        """
         if self.cause is not Cause.SESSION_EXPIRED or not self.muted_ms or self.last_heard_ms is None:
             return False
         timeout_ms = self.session_timeout_ms or 0
@@ -131,7 +134,7 @@ class Removal(msgspec.Struct, frozen=True, gc=False):
         silent_ms, muted_ms = self.at_ms - since_ms, self.muted_ms
         if self.connection_closed_ms is not None:  # a connection is muted until then, at most
             muted_ms = min(muted_ms, self.connection_closed_ms - max(since_ms, self.at_ms - timeout_ms))
-        return 2 * (silent_ms - muted_ms) < timeout_ms
+        return not misses_heartbeats(silent_ms - muted_ms, timeout_ms)
 
     @property
     def is_refused(self) -> bool:

@@ -89,10 +89,11 @@ def connection_at_removal(group_id: str, member: ConnectedMember, context: Opera
         muted_ms = throttled.since(*who, connection.closed_ms or renewed_ms, context.now_ms) or None
     if not (connection.denials or connection.muted_until_ms or connection.rejection):
         return found if muted_ms is None else msgspec.structs.replace(found, muted_ms=muted_ms)
+    committed_ms = (member.committed_ms or 0) - context.environment.wall.step_ms
     return msgspec.structs.replace(
         found,
         muted_ms=muted_ms or _muted_since(renewed_ms, connection, context.now_ms),
-        heard_late_ms=_waited_ms(renewed_ms, connection),
+        heard_late_ms=_waited_ms(max(renewed_ms, committed_ms), connection),
         denied=_denied_since(renewed_ms, connection, group_id, context),
         **_rejected_since(renewed_ms, connection, member.member_id, context),
     )

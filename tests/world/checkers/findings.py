@@ -69,16 +69,22 @@ def crash_loop(claim: claims.CrashLoop, truth: Truth, context: Context) -> str |
         ]
         if left and not (claim.may_be_closed and set(left) == {Way.FOR_A_MOMENT}):
             return "it left the group in order"
-        again = (
-            membership.from_ms
-            for membership in known
-            if membership.member_id == gone.member_id and membership.from_ms >= gone.until_ms
-        )
-        if any(from_ms <= context.reported_ms - NETWORK_MS for from_ms in again):
+        if any(gone.until_ms <= at_ms < context.reported_ms for at_ms in _joined_by_id(truth, gone)):
             return "it came back by the id that it had"
         if crash.back_ms is not None and _began_at(known, crash.back_ms) is None:
             return f"it was not back at {crash.back_ms}"
     return None
+
+
+def _joined_by_id(truth: Truth, gone: Membership) -> list[int]:
+    """When the process of a member became one by this id, by its own request: a load may bring a member back, too."""
+    assert gone.process is not None
+    asked = {arrival.at_ms for arrival in gone.process.arrivals if arrival.member_id == gone.member_id}
+    return [
+        membership.from_ms
+        for membership in truth.all_memberships()
+        if membership.member_id == gone.member_id and membership.from_ms in asked
+    ]
 
 
 def static_restarts(claim: claims.StaticRestarts, truth: Truth, context: Context) -> str | None:
@@ -87,7 +93,12 @@ def static_restarts(claim: claims.StaticRestarts, truth: Truth, context: Context
         came = _began_at(known, at_ms)
         if came is None and not truth.was_away(at_ms - EXPIRY_MS, at_ms + 1):
             return f"no process of it joined at {at_ms}"
-    processes = {each.process.number for each in known if each.process is not None}
+    # Of those whose requests waited in a pause each had the place in one ms after it, and nobody saw that.
+    processes = {
+        process.number
+        for process in processes_of(truth, (claim.instance_id,))
+        if any(arrival.api in JOINS and arrival.fate is Fate.HANDLED for arrival in process.arrivals)
+    }
     if len(claim.restarts) >= len(known) and len(processes) < 2:
         return f"it had {len(processes)} processes"
     return None

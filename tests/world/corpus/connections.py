@@ -235,4 +235,16 @@ FOUND: Final[dict[str, History]] = {
         Action(30_220, "unsubscribe"),
         Action(41_449, "kill", 0, 16_333),
     ),
+    "a member unsubscribes while it is muted": history(
+        [JAVA, JAVA], Action(32_198, "mute", 0, 7_692), Action(33_620, "unsubscribe")
+    ),
+    "a commit is read when its process is suspended, as its connection was muted": history(
+        [MODERN], Action(24_255, "mute", 0, 8_537), Action(25_169, "suspend", 0, 23_602), seed=1576
+    ),
+    "a member is muted for a part of the time in which it is cut off": history(
+        [COOPERATIVE, COOPERATIVE, COOPERATIVE, COOPERATIVE._replace(max_poll_interval_ms=40_000), COOPERATIVE],
+        Action(37_821, "cut", 4, 12_397),
+        Action(42_586, "mute", 4, 5_827),
+        max_size=4,
+    ),
 }

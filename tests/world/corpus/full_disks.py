@@ -39,4 +39,10 @@ FOUND: Final[dict[str, History]] = {
         until_ms=40_000,
         initial_delay_ms=3_000,
     ),
+    "nothing can be written for as long as the coordinator stands still after that": history(
+        [JAVA], Action(9_344, "fill_disk", 0, 3_463), Action(11_885, "pause_coordinator", 0, 27_236)
+    ),
+    "a removal is lost as nothing can be written": history(
+        [JAVA], Action(4_455, "crash_loop", 0, 5), Action(33_228, "fill_disk", 0, 2_042)
+    ),
 }

@@ -160,4 +160,10 @@ FOUND: Final[dict[str, History]] = {
         Action(17_540, "crash_loop", 0, 3),
         until_ms=40_000,
     ),
+    "processes of a static member end one after the other while the coordinator stands still": history(
+        [JAVA._replace(instance_id="i-2", starts=False)],
+        Action(12_061, "pause_coordinator", 0, 26_865),
+        Action(25_539, "crash_loop", 0, 4),
+        until_ms=40_000,
+    ),
 }
