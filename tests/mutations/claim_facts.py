@@ -26,13 +26,13 @@ MUTANTS: Final = (
     Mutant(
         "a SyncGroup that is refused is no sign of life",
         "members.sync",
-        "heard = (SessionHeard(request.member_id),) if lives else ()",
+        "heard = sign_of_life(request.group_id, request.member_id, context) if lives else ()",
         "heard = ()",
     ),
     Mutant(
         "a JoinGroup that is answered again is no sign of life",
         "joining.current_generation",
-        "effects=(SessionHeard(member.member_id),)",
+        "effects=sign_of_life(group.group_id, member.member_id, context)",
         "effects=()",
     ),
     Mutant(

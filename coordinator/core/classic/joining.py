@@ -21,7 +21,7 @@ from coordinator.core.classic.events import (
     StaticMemberReplaced,
 )
 from coordinator.core.classic.group import NO_GENERATION, NO_MEMBER_ID, ClassicGroup, Member, Protocol
-from coordinator.core.classic.members import check_member, last_heard_ms
+from coordinator.core.classic.members import check_member, last_heard_ms, sign_of_life
 from coordinator.core.classic.rebalance import members_with_metadata
 from coordinator.core.classic.requests import protocols_of, reason_of, rebalance_timeout_ms
 from coordinator.core.classic.subscriptions import is_another_subscription
@@ -35,7 +35,7 @@ from coordinator.core.groups.rejections import rejecting
 from coordinator.core.groups.requests import JoinAsInstance
 from coordinator.core.groups.states import COMPLETING_REBALANCE, EMPTY, PREPARING_REBALANCE, STABLE
 from coordinator.core.operation import Answer
-from coordinator.core.sessions import SessionEnded, SessionHeard, SessionStarted
+from coordinator.core.sessions import SessionEnded, SessionStarted
 
 MEMBER_ID_REQUIRED_VERSION: Final = 4
 """From this version on a new dynamic member first learns its id (KIP-394)."""
@@ -336,7 +336,7 @@ def current_generation(group: ClassicGroup, member: Member, context: OperationCo
         member_id=member.member_id,
         members=members,
     )
-    return replying(context, response, effects=(SessionHeard(member.member_id),))
+    return replying(context, response, effects=sign_of_life(group.group_id, member.member_id, context))
 
 
 NULLABLE_PROTOCOL_NAME_VERSION: Final = 7

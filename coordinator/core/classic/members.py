@@ -74,8 +74,8 @@ def sync(group: Group[ClassicGroup] | None, request: SyncGroupRequest, context: 
     error = ErrorCode.UNKNOWN_MEMBER_ID if group is None else _check_sync(group.membership, request)
     if error is not NONE or group is None:
         # The member asked for an assignment that a rebalance has overtaken: it lives.
-        lives = error is ErrorCode.REBALANCE_IN_PROGRESS
-        heard = (SessionHeard(request.member_id),) if lives else ()
+        lives = group is not None and error is ErrorCode.REBALANCE_IN_PROGRESS
+        heard = sign_of_life(request.group_id, request.member_id, context) if lives else ()
         rejected = replying(context, SyncGroupResponse(error_code=error), effects=heard)
         return rejecting(group, "SyncGroup", request, error, rejected, context)
     classic = group.membership
@@ -208,6 +208,12 @@ def renewal(group: ClassicGroup, member_id: str) -> tuple[SessionRenewed, ...]:
     """The renewal of a member's session; none for an unknown member id."""
     member = group.members.get(member_id)
     return () if member is None else (SessionRenewed(member_id, member.session_timeout_ms),)
+
+
+def sign_of_life(group_id: str, member_id: str, context: OperationContext) -> tuple[SessionHeard, ...]:
+    """A request came that renews no session; nothing if the session is over, and so it waited in a pause."""
+    is_over = context.environment.sessions.is_over(group_id, member_id, context.now_ms)
+    return () if is_over else (SessionHeard(member_id),)
 
 
 def renewal_by_commit(group: ClassicGroup, member_id: str) -> tuple[SessionRenewed, ...]:
