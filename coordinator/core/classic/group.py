@@ -82,11 +82,8 @@ class Member(KnowsClient):
 
     @property
     def has_synced(self) -> bool | None:
-        """Whether it asked for its assignment since it joined last.
-
-        None: it joined before its group was loaded, or it took the place of a static member, which has an assignment.
-        """
-        if self.joined_ms is None or (self.synced_ms is None and self.replaced_by is not None):
+        """Whether it asked for its assignment since it joined last; None: it joined before its group was loaded."""
+        if self.joined_ms is None:
             return None
         return self.synced_ms is not None and self.synced_ms >= self.joined_ms
 

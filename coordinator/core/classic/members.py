@@ -82,7 +82,8 @@ def sync(group: Group[ClassicGroup] | None, request: SyncGroupRequest, context: 
     member = classic.members[request.member_id]
     if classic.state is STABLE:
         response = _assigned(classic, member.assignment)
-        if request.member_id in classic.pending_sync:
+        # Nobody waits for the SyncGroup of one that took the place of a static member.
+        if request.member_id in classic.pending_sync or member.synced_ms is None:
             return replying(context, response, _synced(classic, request, context, None))
         return replying(context, response)
     synced = _synced(classic, request, context, context.request_id)

@@ -166,4 +166,11 @@ FOUND: Final[dict[str, History]] = {
         Action(25_539, "crash_loop", 0, 4),
         until_ms=40_000,
     ),
+    "a JoinGroup waits in a pause until its session is over": history(
+        [COOPERATIVE._replace(session_timeout_ms=6_000), COOPERATIVE],
+        Action(14_294, "kill_coordinator", 0, 4_872),
+        Action(15_331, "crash_loop", 0, 3),
+        Action(21_668, "proxy_all", 0, 7_858),
+        Action(28_264, "pause_coordinator", 0, 20_612),
+    ),
 }
