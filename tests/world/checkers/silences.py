@@ -128,6 +128,8 @@ def refused(claim: claims.Refused, truth: Truth, context: Context) -> str | None
         return f"{len(found)} of its requests were refused"
     handled = [each for each in sent if each.fate is Fate.HANDLED and found[0].at_ms < each.at_ms < until_ms]
     handled = [each for each in handled if each.api != "OffsetCommit"]  # which renews no session in a consumer group
+    # A first JoinGroup is of the member that it made: its process has come as another one, when it had the right again.
+    handled = [each for each in handled if truth.is_of(each, claim.member.member_id)]
     if handled:
         return f"its {handled[0].api} was handled {handled[0].at_ms - claim.since_ms} ms later"
     if (claim.operation, claim.resource_type, claim.resource_name) != ("READ", "GROUP", GROUP_ID):

@@ -77,4 +77,10 @@ FOUND: Final[dict[str, History]] = {
         until_ms=40_000,
         seed=1200614,
     ),
+    "a goodbye is refused, and the process comes as another member": history(
+        [JAVA._replace(max_poll_interval_ms=20_000)],
+        Action(6_248, "block", 0, 20_482),
+        Action(22_795, "refuse", 0, 7_020),
+        until_ms=90_000,
+    ),
 }
