@@ -35,6 +35,9 @@ REFUSED_COMMIT: Final = "REBALANCE_IN_PROGRESS"
 ROUND_TRIP_MS: Final = 2
 """So long it takes, at least, until a member that got the answer to its JoinGroup sends SyncGroup."""
 
+ON_THEIR_WAY_MS: Final = 10
+"""So long an assignment and a goodbye may pass each other in a local network."""
+
 AT_ONCE_MS: Final = 1_000
 """A client that waits while the event loop of the coordinator is blocked is back so soon after that."""
 
@@ -278,7 +281,9 @@ def _consumed_ms(history: FoldedGroup, removal: Removal) -> int | None:
     stable = history.latest_stable
     if removal.cause not in BY_REQUEST or removal.gives_no_reason or stable is None:
         return None
-    part = stable.members.get(removal.member.member_id)
+    part, assigned_ms = stable.members.get(removal.member.member_id), stable.ended_ms or 0
+    if part is not None and not stable.is_epoch and removal.at_ms - assigned_ms <= ON_THEIR_WAY_MS:
+        return assigned_ms - 1
     if part is None or part.sync_ms is not None:
         return None
     return removal.last_committed_ms or 0

@@ -202,4 +202,12 @@ FOUND: Final[dict[str, History]] = {
         Action(36_285, "starve", 0, 11_895),
         Action(37_220, "unsubscribe"),
     ),
+    "a member is closed as its assignment is on its way": history(
+        [JAVA] * 5,
+        Action(5_445, "cut", 3, 2_749),
+        Action(8_103, "unsubscribe", 1),
+        Action(9_257, "roll", 0, 2_001),
+        initial_delay_ms=3_000,
+        seed=70600277,
+    ),
 }

@@ -173,4 +173,12 @@ FOUND: Final[dict[str, History]] = {
         Action(21_668, "proxy_all", 0, 7_858),
         Action(28_264, "pause_coordinator", 0, 20_612),
     ),
+    "a process joined and closed its connection while the coordinator stood still": history(
+        [MODERN],
+        Action(10_137, "lose_host"),
+        Action(12_696, "pause_coordinator", 0, 6_709),
+        Action(13_208, "start", 0, 4),
+        Action(18_685, "proxy", 0, 17_013),
+        until_ms=40_000,
+    ),
 }
