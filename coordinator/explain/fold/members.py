@@ -282,7 +282,8 @@ def _consumed_ms(history: FoldedGroup, removal: Removal) -> int | None:
     if removal.cause not in BY_REQUEST or removal.gives_no_reason or stable is None:
         return None
     part, assigned_ms = stable.members.get(removal.member.member_id), stable.ended_ms or 0
-    if part is not None and not stable.is_epoch and removal.at_ms - assigned_ms <= ON_THEIR_WAY_MS:
+    may_have_passed = removal.at_ms - assigned_ms <= ON_THEIR_WAY_MS and (removal.last_committed_ms or 0) < assigned_ms
+    if part is not None and not stable.is_epoch and may_have_passed:
         return assigned_ms - 1
     if part is None or part.sync_ms is not None:
         return None

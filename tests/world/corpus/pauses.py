@@ -181,4 +181,10 @@ FOUND: Final[dict[str, History]] = {
         Action(18_685, "proxy", 0, 17_013),
         until_ms=40_000,
     ),
+    "a commit waits in a pause, and its application is busy since": history(
+        [JAVA._replace(kind="librdkafka", max_poll_interval_ms=12_000)],
+        Action(23_645, "pause_coordinator", 0, 6_248),
+        Action(26_227, "block", 0, 20_709),
+        until_ms=90_000,
+    ),
 }
