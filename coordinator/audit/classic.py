@@ -7,7 +7,7 @@ from coordinator.audit.fields import Fields, connection_fields
 from coordinator.audit.group_state import AuditedMember, GroupAuditState
 from coordinator.audit.kind_audit import KindAudit, Projection, ms_between
 from coordinator.audit.workers import worker_tasks
-from coordinator.audit.world import World
+from coordinator.audit.world import World, ids_of
 from coordinator.core.causes import Cause
 from coordinator.core.classic import events
 from coordinator.core.classic.group import ClassicGroup
@@ -60,6 +60,7 @@ def _rejoined(
         "protocols": [protocol.name for protocol in event.protocols],
         "rack_id": "",
         "last_heard_ms": event.last_heard_ms,
+        "has_synced": event.has_synced,
     }
 
 
@@ -82,7 +83,8 @@ def _removed(
     existing = state.members.pop(event.member_id)
     member = existing.member
     state.note_trigger(event.cause, member, event.reason, event.at_ms)
-    state.note_removal(existing, event.last_heard_ms, before is PREPARING_REBALANCE)
+    silent_since_ms = None if event.cause is Cause.MEMBER_LEFT else event.last_heard_ms
+    state.note_removal(existing, silent_since_ms, before is PREPARING_REBALANCE)
     if before is COMPLETING_REBALANCE:
         state.note_never_synced(existing, group.generation_id)
     return {
@@ -94,7 +96,7 @@ def _removed(
         "last_joined_ms": member.joined_ms,
         "last_committed_ms": member.committed_ms,
         "requested_by": event.requested_by,
-        **connection_fields(event.connection, event.coordinator_paused_ms),
+        **connection_fields(event.connection, event.coordinator_paused_ms, member.has_synced),
     }
 
 
@@ -209,6 +211,8 @@ def _generation_started(
         "slowest_join_ms": slowest_ms,
         "target_epoch": None,
         "gone_topics": gone,
+        "topic_ids": ids_of(state.topics),
+        "absent": [schema.AbsentMember(*absent) for absent in event.absent[: schema.MEMBERS_NAMED_MAX]],
     }
 
 

@@ -83,6 +83,7 @@ def _updated(
         "protocols": _assignors(metadata),
         "rack_id": metadata.rack_id or "",
         "last_heard_ms": None,
+        "has_synced": None,
     }
 
 
@@ -171,6 +172,7 @@ def _reconciled(
         "revoking_count": revoking_count,
         "waits_for": _waits_for(group, member_id, current, state, world) if is_waiting else [],
         "reconcile_ms": max(at_ms - (state.generation_started_ms or at_ms), 0),
+        "last_heard_ms": getattr(event, "last_heard_ms", None),
     }
 
 

@@ -8,6 +8,7 @@ from coordinator.audit.schema import (
     AuthorizationDenied,
     CoordinatorEvent,
     CoordinatorPaused,
+    CoordinatorUnavailable,
     GroupHeldByCluster,
     LeadershipTaken,
     Record,
@@ -23,7 +24,7 @@ def coordinator_record(event: CoordinatorEvent, now_ms: int) -> Record:
     event = msgspec.structs.replace(event, time_ms=now_ms)
     kind = str(event.__struct_config__.tag)
     number = ""
-    if isinstance(event, CoordinatorPaused):
+    if isinstance(event, CoordinatorPaused | CoordinatorUnavailable):
         number = f"/{event.from_ms}"
     elif isinstance(event, AuthorizationDenied):
         number = f"/{event.number}"

@@ -11,7 +11,7 @@ from coordinator.audit import schema
 from coordinator.audit.fields import Fields
 from coordinator.audit.group_state import GroupAuditState
 from coordinator.audit.kind_audit import Projection, ms_between
-from coordinator.audit.world import Topic, World
+from coordinator.audit.world import Topic, World, ids_of
 from coordinator.core.causes import Cause
 from coordinator.core.groups.states import EMPTY, GroupState
 
@@ -90,6 +90,8 @@ def generation_started(
         "slowest_join_ms": 0,
         "target_epoch": event.epoch,
         "gone_topics": gone_topics,
+        "topic_ids": ids_of(state.topics),
+        "absent": [],
     }
 
 

@@ -12,8 +12,10 @@ A member may be a `AuditedMember`, or any object with the attributes of `schema.
 """
 
 
-def connection_fields(connection: ConnectionAtRemoval, coordinator_paused_ms: int | None) -> Fields:
-    """What `member.removed` tells of the connection of the member."""
+def connection_fields(
+    connection: ConnectionAtRemoval, coordinator_paused_ms: int | None, has_synced: bool | None = None
+) -> Fields:
+    """What `member.removed` tells of the connection of the member, and whether it asked for its last assignment."""
     return {
         "connection_open": connection.is_open,
         "connection_closed_ms": connection.closed_ms,
@@ -23,4 +25,6 @@ def connection_fields(connection: ConnectionAtRemoval, coordinator_paused_ms: in
         "denied": connection.denied,
         "rejected": connection.rejected,
         "rejected_ms": connection.rejected_ms,
+        "heard_late_ms": connection.heard_late_ms,
+        "has_synced": has_synced,
     }

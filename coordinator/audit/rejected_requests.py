@@ -46,7 +46,8 @@ def rejected(
     if event.api in COMMITS and event.error not in STALE_COMMIT and event.refused_version is None:
         return None
     whose = event.group_instance_id if event.refused_version is None else event.member_id
-    count = state.count_rejection((event.api, event.error, event.client_id, whose), event.at_ms)
+    kind = event.api, event.error, event.client_id, whose, event.holder_id  # who has the place by now is news
+    count = state.count_rejection(kind, event.at_ms)
     return _rejection(event, group, count) if count else None
 
 

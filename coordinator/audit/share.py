@@ -72,6 +72,7 @@ def _updated(
         "protocols": [],
         "rack_id": event.metadata.rack_id or "",
         "last_heard_ms": None,
+        "has_synced": None,
     }
 
 
@@ -119,6 +120,7 @@ def _assigned(
         "revoking_count": 0,
         "waits_for": [],
         "reconcile_ms": max(at_ms - (state.generation_started_ms or at_ms), 0),
+        "last_heard_ms": None,
     }
 
 

@@ -103,6 +103,7 @@ def _updated(
         "protocols": [],
         "rack_id": event.metadata.rack_id or "",
         "last_heard_ms": None,
+        "has_synced": None,
     }
 
 
@@ -151,6 +152,7 @@ def _assigned(
         "revoking_count": revoking_count,
         "waits_for": _waits_for(group, member_id, read, state) if is_waiting else [],
         "reconcile_ms": max(at_ms - (state.generation_started_ms or at_ms), 0),
+        "last_heard_ms": None,
     }
 
 

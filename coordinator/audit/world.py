@@ -1,6 +1,7 @@
 """What the audit reads beside the groups: the topics, the ends of their logs, and the committed offsets."""
 
 from collections.abc import Collection, Mapping
+from itertools import islice
 from typing import Final, Protocol
 
 import msgspec
@@ -53,6 +54,12 @@ NO_TOPIC: Final = Topic(0, bytes(16))
 LAG_MIN: Final = -(1 << 63)
 LAG_MAX: Final = (1 << 63) - 1
 """The bounds of an int64, which a lag is written as. Clients commit any offset, so a sum of lags may exceed them."""
+
+
+def ids_of(topics: Mapping[str, Topic]) -> dict[str, str]:
+    """Name → id in hexadecimal digits, of at most `TOPIC_IDS_NAMED_MAX` of these topics, those that exist."""
+    there = ((name, topic.topic_id.hex()) for name, topic in topics.items() if topic != NO_TOPIC)
+    return dict(islice(there, schema.TOPIC_IDS_NAMED_MAX))
 
 
 class CommittedPartition(msgspec.Struct, frozen=True):

@@ -17,6 +17,7 @@ from coordinator.core.producer_ids import NO_PRODUCER_IDS, ProducerIds
 from coordinator.core.sessions import SessionTimeouts
 from coordinator.core.share_states import ShareStates
 from coordinator.core.stored import TransactionMarker
+from coordinator.core.throttled_clients import NO_THROTTLED_CLIENTS, ThrottledClients
 from coordinator.core.topic_creation import TopicCreation
 from coordinator.core.topic_listing import TopicListing
 from coordinator.wall_time import ONE_CLOCK, WallTime
@@ -73,6 +74,8 @@ class Environment(msgspec.Struct, frozen=True):
     """What is stamped on records and events."""
     pauses: Pauses = NO_PAUSES
     """When the coordinator itself stood still."""
+    throttled: ThrottledClients = NO_THROTTLED_CLIENTS
+    """From whose connections nothing was read lately, because of a quota."""
     settings: Mapping[str, GroupSettings[Any]] = NO_SETTINGS
     """Kind of group → the settings of its groups; those of a kind that is missing are in `config`, for all groups."""
     listing: TopicListing | None = None

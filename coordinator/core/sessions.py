@@ -15,7 +15,10 @@ class SessionTimeouts(Protocol):
         """Whether the member's session has run out, or never was."""
 
     def last_renewed_ms(self, group_id: str, member_id: str) -> int | None:
-        """When a request of the member last renewed its session, in the time of deadlines; None: not since it began."""
+        """When a request of the member last came, in the time of deadlines; None: not since its session began.
+
+        What renews its session, and what says that it lives all the same (`SessionHeard`).
+        """
 
     def timeout_ms(self, group_id: str, member_id: str) -> int | None:
         """How long the member's session lasts from each renewal on; None: it has none."""
@@ -45,6 +48,8 @@ class SessionTable(Protocol):
         is_answer: bool = False,
         shows_client: bool = True,
     ) -> None: ...
+
+    def hear(self, group_id: str, member_id: str, at_ms: int) -> None: ...
 
     def open_heartbeats(
         self,
@@ -114,6 +119,16 @@ class SessionRenewed(msgspec.Struct, frozen=True):
         )
 
 
+class SessionHeard(msgspec.Struct, frozen=True):
+    """The member sent a request that does not renew its session: it lived then, at a time of deadlines; None: now."""
+
+    member_id: str
+    at_ms: int | None = None
+
+    def apply(self, groups: HasSessions, group_id: str, now_ms: int) -> None:
+        groups.sessions.hear(group_id, self.member_id, now_ms if self.at_ms is None else self.at_ms)
+
+
 class SessionEnded(msgspec.Struct, frozen=True):
     """The member, or the pending member id, is gone."""
 
@@ -156,4 +171,4 @@ class HeartbeatsOpened(msgspec.Struct, frozen=True):
         )
 
 
-SessionChange = SessionStarted | SessionRenewed | SessionEnded | HeartbeatsOpened
+SessionChange = SessionStarted | SessionRenewed | SessionHeard | SessionEnded | HeartbeatsOpened

@@ -14,6 +14,18 @@ CAME_TOO_LATE: Final = frozenset({Cause.REBALANCE_TIMEOUT, Cause.SYNC_TIMEOUT})
 """Causes of a removal that say: the member did not send what the rebalance waited for."""
 
 
+LATE: Final = 2.9
+"""Which part of its session timeout passes without a heartbeat at most, one that is late included, if all is well."""
+
+LATE_MS: Final = 3_500
+"""As `LATE`, of clients that send heartbeats as often as they do by default: every 3 s (heartbeat.interval.ms)."""
+
+
+def misses_heartbeats(silent_ms: int, session_timeout_ms: int) -> bool:
+    """Whether a member was silent for longer than one whose heartbeats come as they should."""
+    return LATE * silent_ms > session_timeout_ms or silent_ms > LATE_MS
+
+
 class Removal(msgspec.Struct, frozen=True, gc=False):
     """A member that was removed. Times are wall-clock ms since the epoch; None: not known."""
 
@@ -62,6 +74,11 @@ class Removal(msgspec.Struct, frozen=True, gc=False):
     rejected_ms: int | None = None
     """When a heartbeat of it was rejected: its client gives up what it has then. None: not known, or none was."""
 
+    heard_late_ms: int | None = None
+    """For how long at most what was heard last had waited to be read, because of a quota; None: it was read at once."""
+    has_synced: bool | None = None
+    """Whether it asked for its assignment since it joined last; None: not known."""
+
     @property
     def is_disconnected(self) -> bool:
         """Whether its client's side closed the connection before it was removed for its silence."""
@@ -106,7 +123,10 @@ class Removal(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def is_muted(self) -> bool:
-        """Whether its session ended because the coordinator read nothing from its connection; as `is_unheard`."""
+        """Whether its session ended because the coordinator read nothing from its connection.
+
+        One whose heartbeats did not come before that, or after it, may have been silent by itself.
+        """
         if self.cause is not Cause.SESSION_EXPIRED or not self.muted_ms or self.last_heard_ms is None:
             return False
         timeout_ms = self.session_timeout_ms or 0
@@ -114,7 +134,7 @@ class Removal(msgspec.Struct, frozen=True, gc=False):
         silent_ms, muted_ms = self.at_ms - since_ms, self.muted_ms
         if self.connection_closed_ms is not None:  # a connection is muted until then, at most
             muted_ms = min(muted_ms, self.connection_closed_ms - max(since_ms, self.at_ms - timeout_ms))
-        return 2 * (silent_ms - muted_ms) < timeout_ms
+        return not misses_heartbeats(silent_ms - muted_ms, timeout_ms)
 
     @property
     def is_refused(self) -> bool:
@@ -129,12 +149,17 @@ class Removal(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def may_have_ended(self) -> bool:
-        """Of one whose client may have given up in a pause: whether its process may as well have ended.
+        """Of one that was not heard because of a pause: whether its process may as well have ended.
 
-        A client of the same identity was there at once after that, or a whole session passed without a sign of it.
+        Its client may have given up, and one of the same identity was there at once after that, or a whole session
+        passed without a sign of it. Or it was silent for so long while the coordinator listened, as nothing was due.
         """
+        timeout_ms = self.session_timeout_ms or 0
         passed_ms = self.at_ms - (self.connection_closed_ms or self.at_ms)
-        return self.gave_up and (self.is_back or passed_ms >= (self.session_timeout_ms or 0))
+        may_have_given_up = self.gave_up and (self.is_back or passed_ms >= timeout_ms)
+        # As long as a member waits for the answer to its JoinGroup nothing tells whether it lives.
+        listened_ms = (self.silent_ms or 0) - (self.coordinator_paused_ms or 0)
+        return may_have_given_up or listened_ms >= timeout_ms > 0
 
     @property
     def is_surely_silent(self) -> bool:
@@ -201,10 +226,11 @@ class Removal(msgspec.Struct, frozen=True, gc=False):
     def may_have_stopped_earlier(self) -> bool:
         """Whether it may have stopped before `stopped_ms`, as nothing tells when it was last heard.
 
-        Or the coordinator was not there to hear it, or did not read its LeaveGroup at once.
+        Or the coordinator was not there to hear it, or did not read what came last at once, such as its LeaveGroup.
         """
         is_missed = self.cause in CAME_TOO_LATE or self.cause is Cause.SESSION_EXPIRED or self.requested_by is not None
         was_read_late = self.cause is Cause.MEMBER_LEFT and self.muted_ms is not None
+        was_read_late |= self.heard_late_ms is not None
         is_late = self.gave_up or self.is_unheard or self.waited or was_read_late
         return is_late or (is_missed and self.last_heard_ms is None)
 

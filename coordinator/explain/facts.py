@@ -57,12 +57,15 @@ class Facts:
 
     @cached_property
     def _asked_again(self) -> dict[str, list[int]]:
-        """Member id → when its client asked under it though it was removed."""
+        """Member id → when its client asked under it though it was removed, or joined with it: one of KIP-848 does."""
         found: dict[str, list[int]] = defaultdict(list)
         for rejected in self.history.rejected:
             is_of_living = rejected.api.endswith("Heartbeat") or rejected.api == "OffsetCommit"
             if rejected.error == "UNKNOWN_MEMBER_ID" and is_of_living and not rejected.injected:
                 found[rejected.member.member_id].append(rejected.time_ms)
+        for changes in (*(each.changes for each in self.history.generations), self.history.pending_changes):
+            for joining in changes.joined:
+                found[joining.member.member_id].append(joining.at_ms)
         return found
 
     @cached_property

@@ -144,6 +144,8 @@ class Generation(msgspec.Struct, gc=False):
     first_commit_ms: int | None = None
     last_commit_ms: int | None = None
     absences: list[Absence] = []
+    absences_are_partial: bool = False
+    """Whether other partitions may have had no owner either."""
     """What had no owner until this generation."""
     first_owned: int = 0
     """Partitions that have their first owner in it."""
@@ -255,7 +257,7 @@ class Generation(msgspec.Struct, gc=False):
             # After a load the coordinator does not know what belonged to members that were gone; those may not stay.
             self.partitions_moved_needed = change.moved - min(self.moved_needlessly, change.could_stay)
         self.partitions_moved, self.absences, self.without_owner = change.moved, change.absences, without_owner
-        self.first_owned = change.first
+        self.first_owned, self.absences_are_partial = change.first, change.is_partial
         self.silent_partition_ms = sum(
             absence.partitions * max(0, min(began_ms, absence.assigned_ms) - absence.stopped_ms)
             for absence in self.absences

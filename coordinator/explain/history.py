@@ -10,7 +10,9 @@ from coordinator.explain.folded_group import GENERATIONS_KEPT, FoldedGroup, Sign
 from coordinator.explain.replaced_clients import with_clients
 
 STARTS: Final = (schema.CoordinatorStarted, schema.LeadershipTaken)
-ABSENCES: Final = (*STARTS, schema.CoordinatorStopped, schema.CoordinatorPaused)
+LOADS: Final = (*STARTS, schema.CoordinatorUnavailable)
+"""What groups are loaded after."""
+ABSENCES: Final = (*STARTS, schema.CoordinatorStopped, schema.CoordinatorPaused, schema.CoordinatorUnavailable)
 """The events about the coordinator itself that say when it was not there."""
 
 GROUP: Final = "GROUP"
@@ -72,6 +74,9 @@ class GroupHistory(FoldedGroup):
         """
         self.coordinator_events.extend(events)
         for event in events:
+            if isinstance(event, LOADS):  # the group has no event of its own, if nothing of it was lost
+                loaded_ms = event.until_ms if isinstance(event, schema.CoordinatorUnavailable) else event.time_ms
+                self.loaded_ms = max(self.loaded_ms or 0, loaded_ms)
             if isinstance(event, STARTS):
                 is_of_epoch = event.coordinator_epoch == self.coordinator_epoch
                 self.note_sign(event, self.sign_before if is_of_epoch else self.last_sign)

@@ -8,7 +8,7 @@ What changed is told when the group is stable: of a partition that moved several
 where it came from, where it is, and its longest time without an owner.
 """
 
-from collections.abc import Container
+from collections.abc import Container, Mapping
 from typing import Final, NamedTuple
 
 import msgspec
@@ -20,6 +20,8 @@ Partition = tuple[str, int]
 
 KAFKA_STREAMS: Final = "stream"
 SHORTER_KEPT: Final = 8
+TOPIC_IDS_KEPT: Final = 1_000
+"""So many ids of topics are compared with later ones, more than an event names."""
 GIVES_UP_MS: Final = 1_000
 """So soon a member gives up what another one is to have, if it runs and is not busy."""
 
@@ -91,6 +93,8 @@ class Idle(msgspec.Struct, frozen=True, gc=False):
 class OwnershipChange(NamedTuple):
     """What changed since the group was stable before.
 
+    `is_partial`: others may have had no owner either, as it is not known when theirs stopped.
+
     `moved` counts the partitions that had another owner then, `first` those that had none before; `absences` are of
     those that had none for a time. `could_stay` of those that moved had an owner that is there still.
     """
@@ -99,6 +103,7 @@ class OwnershipChange(NamedTuple):
     absences: list[Absence]
     first: int = 0
     could_stay: int = 0
+    is_partial: bool = False
 
 
 class Owners(msgspec.Struct, gc=False):
@@ -126,6 +131,8 @@ class Owners(msgspec.Struct, gc=False):
     """Topics that appeared since the group was loaded last and are there still: they are no others of a former name."""
     gone_before: set[str] = set()
     """Those that were gone when the generation started: what members keep of them are names alone."""
+    topic_ids: dict[str, str] = {}
+    """Topic → its id when members were last assigned partitions of it, as far as events tell."""
     stale: int = 0
     """For how many generations figures are not known, as partitions were assigned of a topic that was deleted after the
     generation started: which one is meant is open."""
@@ -189,6 +196,17 @@ class Owners(msgspec.Struct, gc=False):
             owner = self.by_partition.get(partition)
             if owner is not None and owner.member_id == member_id and owner.is_revoked:
                 owner.stopped_ms, owner.is_revoked = None, False
+
+    def never_gave_up(self, member_id: str, gained: TopicPartitions, claimed: int, at_ms: int) -> None:
+        """Of what a member gains again, it still had so many when it rejoined: it never learned that it had lost them.
+
+        Where it claims fewer than it gains, which ones is not known.
+        """
+        found = (self.by_partition.get(partition) for partition in flat(gained))
+        revoked = [owner for owner in found if owner is not None and owner.member_id == member_id and owner.is_revoked]
+        for owner in revoked:
+            is_known = len(revoked) <= claimed
+            owner.stopped_ms, owner.is_revoked, owner.is_unsure = None if is_known else at_ms, False, not is_known
 
     def never_began(self, member_id: str, partitions: TopicPartitions) -> bool:
         """Whether a member is known to have had none of these partitions, though it was assigned them."""
@@ -269,22 +287,34 @@ class Owners(msgspec.Struct, gc=False):
             if (owner := self.by_partition[partition]).member_id != before and owner.stopped_ms is None
         ]
         first = left.count(None)
+        is_partial = self.is_unsure
         self.before, self.idle, self.is_unsure, self.handed_over = {}, {}, False, set()
         for member_id in [name for name in self.names if not self.owned.get(name)]:
             self.owned.pop(member_id, None)
             del self.names[member_id]
-        return OwnershipChange(len(left) - first, absences, first, sum(member_id in members for member_id in left))
+        could_stay = sum(member_id in members for member_id in left)
+        return OwnershipChange(len(left) - first, absences, first, could_stay, is_partial)
 
     def deleted(self, topic: str, partitions_left: int) -> None:
         """A topic has only its first partitions left: the others are gone, not without an owner."""
         if not partitions_left:
             self.gone.add(topic)
             self.appeared.discard(topic)
+            self.topic_ids.pop(topic, None)
         for partition in [tp for tp in self.by_partition if tp[0] == topic and tp[1] >= partitions_left]:
             owner = self.by_partition.pop(partition)
             self.owned[owner.member_id].discard(partition)
             self.before.pop(partition, None)
             self.idle.pop(partition, None)
+
+    def note_topic_ids(self, topic_ids: Mapping[str, str]) -> None:
+        """The topics that there are when a generation starts: one with another id has had no owner."""
+        for topic, topic_id in topic_ids.items():
+            if self.topic_ids.get(topic, topic_id) != topic_id:
+                self.deleted(topic, 0)
+        if len(self.topic_ids) > TOPIC_IDS_KEPT:
+            self.topic_ids = {}
+        self.topic_ids.update(topic_ids)
 
     def goes_on(self, member: MemberRef, partitions: TopicPartitions, at_ms: int) -> None:
         """A member is assigned again what was assigned before: of topics that are gone since, these are others."""

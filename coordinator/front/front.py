@@ -83,7 +83,7 @@ def make_front(
         ConfigError: what a listener needs cannot be used: a key, a certificate, the users or the keys of a login.
     """
     scheduler, now_ms, sessions = loop.scheduler, loop.now_ms, groups.sessions
-    throttling = Throttling(config, home.quotas, scheduler, now_ms)
+    throttling = Throttling(config, home.quotas, scheduler, now_ms, groups.environment.throttled)
     limits, rejections = ConnectionLimits(config, scheduler), RejectionLog(scheduler, now_ms)
     tls = make_tls(config, home.listeners, TlsParts(scheduler, loop.slices, now_ms, limits, rejections))
     denials = _denial_log(config, loop, groups, home)

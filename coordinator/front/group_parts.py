@@ -18,6 +18,7 @@ from coordinator.core.groups.group import Group
 from coordinator.core.pauses import Pauses
 from coordinator.core.producer_ids import NO_PRODUCER_IDS, ProducerIds
 from coordinator.core.share_states import ShareStates
+from coordinator.core.throttled_clients import ThrottledClients
 from coordinator.core.topic_creation import TopicCreation
 from coordinator.core.topic_listing import TopicListing
 from coordinator.front.metered import metered_shard
@@ -56,6 +57,8 @@ class GroupHome(msgspec.Struct, frozen=True, kw_only=True):
     node_id: int
     coordinator_epoch: int
     """The number of this start of the node, for the audit."""
+    after_clean_stop: bool | None = None
+    """Whether the logs say that the process before was stopped in order; None: they do not tell."""
     topic: str
     """That of the logs."""
     partition_count: int
@@ -116,7 +119,13 @@ def make_group_parts(
     )
     node_id, epoch = home.node_id, home.coordinator_epoch
     coordinator.announce(
-        CoordinatorStarted(time_ms=0, node_id=node_id, coordinator_epoch=epoch, software_version=__version__)
+        CoordinatorStarted(
+            time_ms=0,
+            node_id=node_id,
+            coordinator_epoch=epoch,
+            software_version=__version__,
+            after_clean_stop=home.after_clean_stop,
+        )
     )
     return GroupParts(
         coordinator=coordinator,
@@ -139,6 +148,7 @@ def _environment(config: Config, loop: NodeLoop, home: GroupHome, sessions: Sess
         producer_ids=home.producer_ids,
         wall=loop.wall,
         pauses=Pauses(),
+        throttled=ThrottledClients(),
         settings=home.settings,
         listing=home.listing,
         look_up=home.look_up,

@@ -17,6 +17,7 @@ from _wire.messages.fetch import FetchRequest, FetchResponse
 from _wire.messages.produce import ProduceRequest
 from _wire.messages.share_fetch import ShareFetchRequest
 from coordinator.config.settings import Config
+from coordinator.core.throttled_clients import ThrottledClients
 from coordinator.front.connection import Connection
 from coordinator.front.dispatch import Handler, Route
 from coordinator.front.loop_scheduler import LoopScheduler
@@ -64,8 +65,11 @@ class Throttling:
         quotas: Callable[[], Quotas],
         scheduler: LoopScheduler,
         now_ms: Callable[[], int],
+        throttled: ThrottledClients,
     ) -> None:
+        """`throttled` remembers whose connections were muted."""
         self._quotas = quotas
+        self._throttled = throttled
         self._scheduler = scheduler
         self._now_ms = now_ms
         self._has_expiry_timer = False
@@ -120,9 +124,12 @@ class Throttling:
 
     def mute(self, connection: Connection, throttle_time_ms: int) -> None:
         """Let a connection wait; called when its response has been buffered."""
+        now_ms = self._now_ms()
         if connection.client_connection is not None:
-            now_ms = self._now_ms()
             connection.client_connection.mute(now_ms, now_ms + throttle_time_ms)
+        if connection.call is not None:
+            client_id, host = connection.call.client_id, connection.client_host
+            self._throttled.note(client_id, host, now_ms, now_ms + throttle_time_ms)
         connection.mute(self._start(MuteKey(connection), throttle_time_ms))
 
     timer_keys = (MuteKey, RefusalKey, UsageExpiryKey)

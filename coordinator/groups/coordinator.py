@@ -8,7 +8,7 @@ from functools import partial
 from time import perf_counter
 from typing import Any, Final, TypeAlias
 
-from coordinator.audit.schema import CoordinatorEvent
+from coordinator.audit.schema import CoordinatorEvent, CoordinatorUnavailable
 from coordinator.config.group_keys import OFFSETS_RETENTION_CHECK_INTERVAL_MS
 from coordinator.core.address_limits import PendingMember
 from coordinator.core.causes import Cause
@@ -211,6 +211,21 @@ class GroupCoordinator(CoordinatorRuntime[GroupStateMachine]):
             self._announced_to.add(shard.partition)
             self.report_to(shard, self._announcement)
 
+    def _report_failure(self, shard: Shard[GroupStateMachine], now_ms: int) -> None:
+        """Report for how long nothing could be written to a partition, which is loaded again."""
+        failed_ms, shard.failed_since_ms = shard.failed_since_ms, None
+        if failed_ms is None or self._announcement is None:
+            return
+        wall = self.environment.wall
+        event = CoordinatorUnavailable(
+            time_ms=0,
+            node_id=self._announcement.node_id,
+            coordinator_epoch=self._announcement.coordinator_epoch,
+            from_ms=wall.at(failed_ms),
+            until_ms=wall.at(now_ms),
+        )
+        self.report_to(shard, event)
+
     def report(self, event: CoordinatorEvent, *, everywhere: bool = True) -> None:
         """Write an event about the coordinator to the partitions of the audit that are served here.
 
@@ -267,6 +282,7 @@ class GroupCoordinator(CoordinatorRuntime[GroupStateMachine]):
             self._check_later(shard, (), deadline_after(now_ms, self._check_interval_ms))
         self.audit.loaded(shard, now_ms)
         self._announce_to(shard)
+        self._report_failure(shard, now_ms)
         for listener in self._on_loaded:
             listener(shard)
 

@@ -58,6 +58,9 @@ class SessionTable:
         knows by which connection it comes.
         """
 
+    def hear(self, group_id: str, member_id: str, at_ms: int) -> None:
+        """A request of the member came at that time that renewed no session."""
+
     def await_clients(self, members: Iterable[tuple[str, str]]) -> None:
         """Leave the next heartbeats of these members, by group and id, to the core: their connection is closed."""
     def is_due(self, group_id: str, member_id: str, now_ms: int) -> bool:
@@ -67,7 +70,10 @@ class SessionTable:
     def deadline_ms(self, group_id: str, member_id: str) -> int | None:
         """When the session runs out if nothing is heard; None without a session."""
     def last_renewed_ms(self, group_id: str, member_id: str) -> int | None:
-        """When a request or a heartbeat last renewed the session; None if none did since it began, or without one."""
+        """When a request of the member last came, heartbeats too; None: none did since its session began.
+
+        Those count, too, that renew no session (`hear`).
+        """
     def timeout_ms(self, group_id: str, member_id: str) -> int | None:
         """How long the session lasts from each renewal on; None if there is none."""
     def set_group(self, group_id: str, generation_id: int, open: bool) -> None:

@@ -71,7 +71,7 @@ cdef inline bint is_instance(Session session, const uint8_t *instance_id, Py_ssi
 
 
 cdef int64_t heard_ms_of(Session session) noexcept:
-    """When a request last renewed the session; UNHEARD: none ever has."""
+    """When a request last came, which renewed the session or did not (`hear`); UNHEARD: none ever has."""
     if session.deadline_ms == session.unheard_deadline_ms:
         return session.heard_ms
     return session.deadline_ms - session.timeout_ms
@@ -130,12 +130,21 @@ cdef class SessionTable:
         if is_answer:
             session.heard_ms = heard_ms_of(session)
             session.unheard_deadline_ms = now_ms + timeout_ms
+        else:
+            session.unheard_deadline_ms = UNHEARD  # it may have begun in this ms
         session.steady_epoch = -1
         if shows_client:
             session.awaits_client = False
         session.timeout_ms = timeout_ms
         session.deadline_ms = now_ms + timeout_ms
         self.arm(session, group_id, member_id, now_ms)
+
+    def hear(self, str group_id not None, str member_id not None, int64_t at_ms):
+        """A request of the member came at that time, and renewed no session. Nothing happens if there is none."""
+        cdef Session session = self.find(group_id, member_id)
+        if session is not None and at_ms > heard_ms_of(session):
+            session.heard_ms = at_ms
+            session.unheard_deadline_ms = session.deadline_ms
 
     def await_clients(self, members):
         """Leave the next heartbeats of these members to the core: the connection by which they came is closed.
@@ -171,7 +180,7 @@ cdef class SessionTable:
         return None if session is None else session.deadline_ms
 
     def last_renewed_ms(self, str group_id not None, str member_id not None):
-        """When a request last renewed the session; None if none did since it first began, or if there is none."""
+        """When a request last came; None if none did since the session first began, or if there is none."""
         cdef Session session = self.find(group_id, member_id)
         cdef int64_t heard_ms = UNHEARD if session is None else heard_ms_of(session)
         return None if heard_ms == UNHEARD else heard_ms
@@ -316,6 +325,7 @@ cdef class SessionTable:
         ):
             return False
         session.deadline_ms = now_ms + session.timeout_ms
+        session.unheard_deadline_ms = UNHEARD
         return True
 
     cdef int32_t consumer_heartbeat(
@@ -347,6 +357,7 @@ cdef class SessionTable:
         ):
             return -1
         session.deadline_ms = now_ms + session.timeout_ms
+        session.unheard_deadline_ms = UNHEARD
         return session.heartbeat_interval_ms
 
     cdef bint is_live(self, Session session, const Span *instance_id, int32_t generation_id, int64_t now_ms) noexcept:

@@ -58,6 +58,7 @@ def group_home(
     return GroupHome(
         node_id=config[NODE_ID],
         coordinator_epoch=storage.directories.next_coordinator_epoch(),
+        after_clean_stop=storage.directories.metadata.had_clean_shutdown,
         topic=OFFSETS_TOPIC,
         partition_count=storage.image.partition_count(OFFSETS_TOPIC),
         logs=partial(_logs, config, loop, storage, checkpoints, meter),

@@ -116,6 +116,9 @@ class Shard(Generic[Machine]):
         """Whether all is read, and sessions begin: what is queued meanwhile is handled a moment later."""
         self.needs_retry = False
         """Whether it failed and nobody has arranged yet that it is loaded again."""
+        self.failed_since_ms: int | None = None
+        """Since when nothing was stored, until its owner has taken note after it was loaded again; None: it was."""
+        self._drained_ms = 0
         self._in_flight: Batch | None = None
         self._appended: Batch | None = None
         self.has_files = local is None
@@ -238,6 +241,7 @@ class Shard(Generic[Machine]):
         self.state, self._load_cause = ShardState.INACTIVE, None
         self._cancel_load()
         self._is_activating = False
+        self.failed_since_ms = None
         self._fail_all(batch, ErrorCode.NOT_COORDINATOR)
 
     # ------------------------------------------------------------------------------------------------------- operations
@@ -255,7 +259,7 @@ class Shard(Generic[Machine]):
             return 0
         if self._appended is not None:
             self.release()  # a batch that was appended since the last call
-        self.made_files = False
+        self.made_files, self._drained_ms = False, now_ms
         under_way = self._under_way
         is_projected_first = under_way is None and bool(self._queue) and isinstance(self._queue[0], ProjectionWrite)
         if is_projected_first:
@@ -535,6 +539,8 @@ class Shard(Generic[Machine]):
 
     def _fail_batch(self, batch: Batch) -> None:
         """Drop the batch: its requests and all that wait in the partition get a retriable error."""
+        if self.failed_since_ms is None:
+            self.failed_since_ms = self._drained_ms
         self.state, self.needs_retry = ShardState.FAILED, True
         self._fail_all(batch, ErrorCode.COORDINATOR_NOT_AVAILABLE)
 

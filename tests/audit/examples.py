@@ -48,6 +48,7 @@ def examples() -> dict[str, bytes]:
     sim.coordinator.report(
         schema.CoordinatorPaused(from_ms=sim.now_ms - 5_750, until_ms=sim.now_ms, pause_kind="suspended", **IDENTITY)
     )
+    sim.coordinator.report(schema.CoordinatorUnavailable(from_ms=sim.now_ms - 4_200, until_ms=sim.now_ms, **IDENTITY))
     sim.coordinator.report(schema.LeadershipTaken(partition=0, producer_id=4_000, producer_epoch=7, **IDENTITY))
     sim.coordinator.report(
         schema.AuthorizationDenied(

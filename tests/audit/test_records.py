@@ -65,6 +65,7 @@ VALUES: dict[Any, st.SearchStrategy[Any]] = {
         ),
         max_size=3,
     ),
+    list[schema.AbsentMember]: st.lists(st.builds(schema.AbsentMember, TEXT, st.none() | INT64), max_size=3),
     list[schema.Trigger]: st.lists(
         st.builds(schema.Trigger, st.sampled_from(Cause), st.none() | MEMBERS, TEXT, INT64), max_size=3
     ),

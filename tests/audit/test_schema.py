@@ -31,6 +31,7 @@ SAMPLES: dict[Any, Any] = {
     schema.DeniedRequests | None: schema.DeniedRequests("Heartbeat", "READ", "GROUP", "billing", 1, 3),
     schema.Requester | None: schema.Requester("admin", "/127.0.0.1", "User:ANONYMOUS"),
     list[schema.DepartedMember]: [schema.DepartedMember(at_ms=5, member=MEMBER, cause=Cause.MEMBER_LEFT)],
+    list[schema.AbsentMember]: [schema.AbsentMember("a-1", 7)],
     list[schema.Trigger]: [schema.Trigger(Cause.NEW_MEMBER, MEMBER, "why", 5)],
     dict[str, list[list[int]]]: {"orders": [[0, -1, 17]]},
     dict[str, list[str]]: {"ord.*": ["orders", "ordinals"]},

@@ -1,10 +1,13 @@
 """What is said of the coordinator's own absence, in the story of a group and beside it."""
 
+import msgspec
+
 from coordinator.audit.schema import (
     CoordinatorEvent,
     CoordinatorPaused,
     CoordinatorStarted,
     CoordinatorStopped,
+    CoordinatorUnavailable,
     LeadershipTaken,
 )
 from coordinator.explain.history import GroupHistory
@@ -190,3 +193,17 @@ def test_a_member_that_was_heard_after_a_start_has_another_reason():
     history.note_coordinator(started(restarted_ms))
     assert history.latest is not None
     assert "since then" not in text(story_of(history, history.latest, clock))
+
+
+def test_a_start_after_an_ordered_stop_that_could_not_be_written():
+    assert said(started(1_000), msgspec.structs.replace(started(9_000), after_clean_stop=True))[-1] == (
+        "the coordinator started again: it had been stopped in order, and could not write when, so it is unknown for"
+        " how long it was away"
+    )
+
+
+def test_a_time_in_which_nothing_could_be_written():
+    unavailable = CoordinatorUnavailable(time_ms=9_000, node_id=1, coordinator_epoch=2, from_ms=4_000, until_ms=9_000)
+    assert said(started(1_000), unavailable)[-1] == (
+        "the coordinator could write nothing for 5 s (a full disk?), and answered no request of the group"
+    )

@@ -589,7 +589,11 @@ class NotedThrottling(Throttling):
     def __init__(self, node: GroupNode, passed: list[str]) -> None:
         self._passed = passed
         super().__init__(
-            node.server.environment.config, lambda: node.image.quotas, node.scheduler, lambda: node.server.now_ms
+            node.server.environment.config,
+            lambda: node.image.quotas,
+            node.scheduler,
+            lambda: node.server.now_ms,
+            node.server.throttled,
         )
 
     def step(self, route: Route, proceed: Handler) -> Handler:

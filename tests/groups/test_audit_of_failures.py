@@ -93,3 +93,20 @@ def write_something(sim: Simulation) -> None:
     commit_for(sim, OTHER, "u", 1)
     sim.delete_topic("u")
     sim.create_topic("u")
+
+
+def test_for_how_long_nothing_could_be_written_is_told(sim):
+    sim.coordinator.announce(
+        schema.CoordinatorStarted(time_ms=0, node_id=1, coordinator_epoch=1, software_version="simulated")
+    )
+    sim.advance(1_000)
+    full_ms = sim.now_ms
+    sim.disk.is_full = True
+    sim.join("c")
+    sim.advance(2_000)
+    sim.disk.is_full = False
+    sim.advance(20_000)
+    events = [schema.decode_coordinator_event(value) for key, value, _ in sim.replay_audit() if key is None]
+    told = [each for each in events if isinstance(each, schema.CoordinatorUnavailable)]
+    assert len(told) == 1
+    assert full_ms <= told[0].from_ms <= full_ms + 2_000 <= told[0].until_ms <= full_ms + 22_000

@@ -283,6 +283,30 @@ def test_a_session_that_begins_again_was_renewed_when_it_was(table):
     assert table.last_renewed_ms("g", "m") is None
 
 
+def test_a_session_that_begins_again_and_is_renewed_in_the_same_ms_was_renewed_then(table):
+    start(table, "g", "m", None, 1000)
+    table.set_group("g", 1, True)
+    table.renew("g", "m", 1000, 300)
+    for renewed in (lambda: table.renew("g", "m", 1000, 700), lambda: alive(table, "g", "m", 700)):
+        table.start("g", "m", None, 1000, 1000, True, 700)
+        renewed()
+        assert table.last_renewed_ms("g", "m") == 700
+
+
+def test_a_request_that_renews_no_session_is_a_sign_of_life(table):
+    start(table, "g", "m", None, 1000)
+    for heard_ms in (200, 400, 300):
+        table.hear("g", "m", heard_ms)
+        assert table.deadline_ms("g", "m") == 1000
+    assert table.last_renewed_ms("g", "m") == 400, "the newest counts"
+    table.renew("g", "m", 1000, 500)
+    assert table.last_renewed_ms("g", "m") == 500
+    table.hear("g", "m", 700)
+    table.start("g", "m", None, 1000, 1000, True, 800)
+    assert table.last_renewed_ms("g", "m") == 700
+    table.hear("g", "nobody", 900)
+
+
 def test_a_session_that_does_not_exist_cannot_be_renewed(table):
     with pytest.raises(KeyError):
         table.renew("g", "m", 1000, 0)

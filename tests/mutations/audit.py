@@ -56,8 +56,8 @@ MUTANTS: Final = (
     Mutant(
         "a removed member is no trigger",
         "classic._removed",
-        "state.note_trigger(event.cause, member, event.reason, event.at_ms)\nstate.note_removal(",
-        "state.note_removal(",
+        "state.note_trigger(event.cause, member, event.reason, event.at_ms)\nsilent_since_ms",
+        "silent_since_ms",
     ),
     Mutant(
         "who was removed before it synced is not told",

@@ -149,7 +149,7 @@ SYNC_MUTANTS: Final = (
     Mutant(
         "a member that syncs in Stable is still expected to sync",
         "sync",
-        "if request.member_id in classic.pending_sync:",
+        "if request.member_id in classic.pending_sync or member.synced_ms is None:",
         "if request.member_id not in classic.members:",
     ),
     Mutant(

@@ -23,6 +23,7 @@ from coordinator.core.groups.rejections import RejectedRequest
 from coordinator.core.kinds import operations
 from coordinator.core.operation import Answer, Operation, Scope
 from coordinator.core.pauses import Pauses
+from coordinator.core.throttled_clients import ThrottledClients
 from coordinator.front.pending_requests import PendingRequests, Waiting
 from coordinator.groups.audit_checkpoints import AuditCheckpoints
 from coordinator.groups.audit_projection import AuditProjection
@@ -175,6 +176,7 @@ class SimulatedServer:
         """A server on whatever is on the disk; `clean` after a stop that flushed everything."""
         self.starts += 1
         self.is_batching = False
+        self.throttled = ThrottledClients()
         self.pending = PendingRequests()
         self.wheel = TimerWheel(self.now_ms)
         self.sessions = SessionTable(self.wheel, seed=1)
@@ -213,6 +215,7 @@ class SimulatedServer:
             addresses=AddressLimits(self.config),
             wall=self.wall,
             pauses=self.pauses,
+            throttled=self.throttled,
         )
 
     def _open(self, topic: str, partition: int, clean: bool) -> PartitionLog:

@@ -167,6 +167,8 @@ class Actions(World):
         if process.connection.is_open and self.server.is_up:
             process.mute()
             process.connection.mute(self.now_ms, self.now_ms + value)
+            truth = process.truth
+            self.server.throttled.note(truth.client_id, truth.host, self.now_ms, self.now_ms + value)
             self._later(value, partial(process.unmute, process.connection))
 
     # ---- topics

@@ -91,6 +91,11 @@ def longer_session_keeps_place(history: History, member: Membership, timeout_ms:
         return True  # an administrator removes it, perhaps before it is back
     if process is None or not any(membership.process is process for membership in truth.all_memberships()):
         return True  # it never was a member: the place of the one before was kept for longer, too
+    theirs = [membership for membership in truth.all_memberships() if membership.process is process]
+    if not any(abs(their.from_ms - member.from_ms) <= COMPARED_MS for their in theirs):
+        # A session of it that ended before, for another reason, ends later, too: so it joined at another time, or not
+        # at all, and the membership that is advised about is not there to be kept.
+        return True
     return any(
         membership.from_ms in ends
         and membership.process is not None

@@ -128,11 +128,21 @@ class Recorder:
             is_another = self._server.starts == self._starts and kind is self._kind and state[1] < self._state[1]
             if is_another and not self._truth.disk_failed_within(now_ms - LOADED_AGAIN_MS, now_ms + 1):
                 self._truth.states.append(StateChange(now_ms, "", 0, 0, "", is_consumer_group=False))
+            if group is not None and self._kind is not None and kind is not self._kind:
+                had = {member_id: self._owned(group.membership, member_id) for member_id in members}
+                self._truth.conversions.append((now_ms, had))
             self._state, self._starts, self._kind = state, self._server.starts, kind
             protocol = "" if group is None else group.membership.protocol_name or ""
             self._truth.states.append(
                 StateChange(now_ms, state[0], state[1], len(members), protocol, is_consumer_group=kind is ConsumerGroup)
             )
+
+    def _owned(self, membership: Any, member_id: str) -> frozenset[Partition]:
+        """What the group has as the partitions of a member."""
+        member = membership.members[member_id]
+        if isinstance(membership, ConsumerGroup):
+            return self._named(assignment_of(member.current.assigned).topic_partitions)
+        return partitions_of(member.assignment, self._topics)
 
     def _note_replacement(self, gone: list[str], member_id: str) -> None:
         """Who is there as the same static member when the one before goes has its place."""

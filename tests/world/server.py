@@ -83,9 +83,14 @@ class WorldServer(SimulatedServer):
         self._denials, self._denied = 0, {}
         super().start(clean=clean)
         self.is_up, self.is_paused = True, False
-        self.coordinator.announce(
-            CoordinatorStarted(time_ms=0, node_id=NODE_ID, coordinator_epoch=self.starts, software_version="simulated")
+        started = CoordinatorStarted(
+            time_ms=0,
+            node_id=NODE_ID,
+            coordinator_epoch=self.starts,
+            software_version="simulated",
+            after_clean_stop=clean,
         )
+        self.coordinator.announce(started)
         self.end_iteration()
 
     def make_audit(self, stream: AuditStream) -> AuditProjection:

@@ -208,6 +208,8 @@ class Truth:
         self.holdings: list[Holding] = []
         self.by_partition: dict[Partition, list[Holding]] = defaultdict(list)
         self.plans: list[Plan] = []
+        self.conversions: list[tuple[int, dict[str, frozenset[Partition]]]] = []
+        """When the group became one of another type, and what its members had in it then."""
         self.memberships: list[Membership] = []
         self.present: dict[str, tuple[ProcessTruth | None, int]] = {}
         """Member id → its process and since when, of the members that there are."""
@@ -258,6 +260,18 @@ class Truth:
             membership
             for membership in reversed(self.memberships)
             if membership.member_id == member_id and membership.until_ms <= by_ms
+        )
+        return next(found, None)
+
+    def removal_after(self, member_id: str, at_ms: int, by_ms: int) -> Membership | None:
+        """The first membership with this id that ended after a time, and by another one.
+
+        A member of KIP-848 that was removed comes again by the id that it had, and may be removed again.
+        """
+        found = (
+            membership
+            for membership in self.memberships
+            if membership.member_id == member_id and at_ms < membership.until_ms <= by_ms
         )
         return next(found, None)
 
@@ -378,6 +392,13 @@ class Truth:
             gaps = [*process.cut.all, *process.blocked.all, *process.proxied.all, *process.refused.all]
             found += without(spans, [*gaps, *process.muted.all])
         return found
+
+    def was_taken(self, partition: Partition, member_id: str, until_ms: int) -> bool:
+        """Whether the group became one of another type, in which a member had a partition no more, and nobody else."""
+        return any(
+            at_ms < until_ms and partition not in had.get(member_id, frozenset([partition]))
+            for at_ms, had in self.conversions
+        )
 
     def perhaps_processed(self, partition: Partition) -> list[Span]:
         """When a member by right lived, ran, and was not cut off: amid a long batch it processes that."""

@@ -33,6 +33,7 @@ from coordinator.audit.schema.coordinator import (
     CoordinatorPaused,
     CoordinatorStarted,
     CoordinatorStopped,
+    CoordinatorUnavailable,
     GroupHeldByCluster,
     LeadershipTaken,
 )
@@ -101,9 +102,11 @@ from coordinator.audit.schema.values import (
     PROTOCOLS_NAMED_MAX,
     REJECTION_APART_MS,
     RESET_APART_MS,
+    TOPIC_IDS_NAMED_MAX,
     TOPICS_NAMED_MAX,
     TRIGGERS_NAMED_MAX,
     WORKER_TASKS_NAMED_MAX,
+    AbsentMember,
     DeniedRequests,
     MemberProgress,
     MemberRef,
@@ -136,8 +139,10 @@ __all__ = [
     "TASKS_NAMED_MAX",
     "TASK_MOVES_NAMED_MAX",
     "TOPICS_NAMED_MAX",
+    "TOPIC_IDS_NAMED_MAX",
     "TRIGGERS_NAMED_MAX",
     "WORKER_TASKS_NAMED_MAX",
+    "AbsentMember",
     "AnyAuditEvent",
     "AnyCoordinatorEvent",
     "AuditEvent",
@@ -147,6 +152,7 @@ __all__ = [
     "CoordinatorPaused",
     "CoordinatorStarted",
     "CoordinatorStopped",
+    "CoordinatorUnavailable",
     "DeniedRequests",
     "DepartedMember",
     "EndedRecords",
@@ -240,6 +246,7 @@ AnyCoordinatorEvent = (
     CoordinatorStarted
     | CoordinatorStopped
     | CoordinatorPaused
+    | CoordinatorUnavailable
     | LeadershipTaken
     | AuthorizationDenied
     | GroupHeldByCluster

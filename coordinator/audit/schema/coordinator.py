@@ -5,10 +5,15 @@ from coordinator.audit.schema.values import MemberRef
 
 
 class CoordinatorStarted(CoordinatorEvent, frozen=True, kw_only=True, tag="coordinator.started"):
-    """The coordinator started. `groups` is the number of groups that it knows; null if they are not loaded yet."""
+    """The coordinator started. `groups` is the number of groups that it knows; null if they are not loaded yet.
+
+    `after_clean_stop`: whether its log directory says that the process before was stopped in order. That may have been
+    unable to write its `coordinator.stopped` here, as after a full disk. Null: a cluster behind the node has the logs.
+    """
 
     software_version: str
     groups: int | None = None
+    after_clean_stop: bool | None = None
 
 
 class CoordinatorStopped(CoordinatorEvent, frozen=True, kw_only=True, tag="coordinator.stopped"):
@@ -27,6 +32,17 @@ class CoordinatorPaused(CoordinatorEvent, frozen=True, kw_only=True, tag="coordi
     from_ms: int
     until_ms: int
     pause_kind: str
+
+
+class CoordinatorUnavailable(CoordinatorEvent, frozen=True, kw_only=True, tag="coordinator.unavailable"):
+    """Nothing could be written to this partition, as on a full disk, from `from_ms` to `until_ms` (wall clock).
+
+    Requests about its groups were answered with COORDINATOR_NOT_AVAILABLE. What happened to them meanwhile is in no
+    event: members that asked to join may have given up what they had. At its end the groups were loaded again.
+    """
+
+    from_ms: int
+    until_ms: int
 
 
 class LeadershipTaken(CoordinatorEvent, frozen=True, kw_only=True, tag="leadership.taken"):

@@ -2,6 +2,7 @@
 
 from coordinator.audit.schema.event import AuditEvent
 from coordinator.audit.schema.values import (
+    AbsentMember,
     MemberProgress,
     MemberRef,
     MemberSnapshot,
@@ -48,7 +49,11 @@ class GenerationStarted(AuditEvent, frozen=True, kw_only=True, tag="generation.s
     `triggers` are those of `target_epoch`, and the group goes on waiting for the target of `generation_id`. In a
     classic group, and in older events, `target_epoch` is null. `gone_topics` are those that were deleted since the
     last generation, also while the group was empty: what is assigned of these names was created again. In older events
-    of consumer groups there are none.
+    of consumer groups there are none. `topic_ids` are those of the topics that there are now, of at most
+    `TOPIC_IDS_NAMED_MAX`: a topic that was created again, whoever was there to notice it, has another one.
+
+    `absent` are static members of a classic group that did not join again in time, and are in this generation all the
+    same (KIP-345): at most `MEMBERS_NAMED_MAX`.
 
     `triggers` are those of `rebalance.started` and all that happened in the join phase, in order: members joined, left,
     expired or came too late. At most `TRIGGERS_NAMED_MAX` are named; `unnamed_triggers` counts the others.
@@ -69,6 +74,8 @@ class GenerationStarted(AuditEvent, frozen=True, kw_only=True, tag="generation.s
     slowest_join_ms: int = 0
     target_epoch: int | None = None
     gone_topics: list[str] = []
+    topic_ids: dict[str, str] = {}
+    absent: list[AbsentMember] = []
 
 
 class MemberAssigned(AuditEvent, frozen=True, kw_only=True, tag="member.assigned"):
@@ -109,6 +116,8 @@ class MemberReconciled(AuditEvent, frozen=True, kw_only=True, tag="member.reconc
     a member that gives up partitions keeps its epoch until it has shown in a heartbeat that it did, or until its
     rebalance timeout. `waits_for` says which partitions of its target other members have not given up; at most
     `MEMBERS_NAMED_MAX` of them are named. `reconcile_ms` is the time since the target assignment was computed.
+    `last_heard_ms` is when the member was heard before the heartbeat of this step (wall clock): what it gave up since
+    then it may have given up earlier. Null if it is new, or that is not known, and in share and streams groups.
     """
 
     member: MemberRef
@@ -124,6 +133,7 @@ class MemberReconciled(AuditEvent, frozen=True, kw_only=True, tag="member.reconc
     revoking_count: int
     waits_for: list[WaitedFor]
     reconcile_ms: int
+    last_heard_ms: int | None = None
 
 
 class PatternsResolved(AuditEvent, frozen=True, kw_only=True, tag="patterns.resolved"):

@@ -43,6 +43,8 @@ class DepartedMember(msgspec.Struct, frozen=True, kw_only=True):
     denied: DeniedRequests | None = None
     rejected: str = ""
     rejected_ms: int | None = None
+    heard_late_ms: int | None = None
+    has_synced: bool | None = None
 
 
 class GroupConverted(AuditEvent, frozen=True, kw_only=True, tag="group.converted"):
@@ -98,7 +100,8 @@ class MemberRejoined(AuditEvent, frozen=True, kw_only=True, tag="member.rejoined
     KIP-792) is no change. The other fields are as in `member.joined`, and hold from now on: the timeouts and
     `protocols` are null in older events. A member of the consumer protocol has no session timeout of its own, but that
     of its group: `session_timeout_ms` is null. `last_heard_ms` is the wall-clock time of what it sent before that, of a
-    member of a classic group; null if it is not known, as after a load.
+    member of a classic group; null if it is not known, as after a load. `has_synced` says whether it
+    asked for its last assignment before, as in `member.removed`.
     """
 
     member: MemberRef
@@ -113,15 +116,17 @@ class MemberRejoined(AuditEvent, frozen=True, kw_only=True, tag="member.rejoined
     protocols: list[str] | None = None
     rack_id: str = ""
     last_heard_ms: int | None = None
+    has_synced: bool | None = None
 
 
 class MemberRemoved(AuditEvent, frozen=True, kw_only=True, tag="member.removed"):
     """A member was removed from the group. `reason` is the text that the client sent (KIP-800).
 
     `session_timeout_ms` is the member's. Wall-clock times: `last_heard_ms` is that of its last request or heartbeat,
-    said of a member that did not go by itself; `last_joined_ms` that of its last JoinGroup, `last_committed_ms` that of
-    its last accepted OffsetCommit or TxnOffsetCommit. They are null if the coordinator does not know them, as after a
-    load.
+    of a member that left before the one by which it did; `last_joined_ms` that of its last JoinGroup,
+    `last_committed_ms` that of its last accepted OffsetCommit or TxnOffsetCommit. They are null if the coordinator does
+    not know them, as after a load. `has_synced` is about a member of a classic group: whether it asked for its
+    assignment (SyncGroup) since it joined last, and was answered; null if that is not known.
     `requested_by` is the client that removed it, if that was another one: an administrator.
 
     `connection_open` is about the connection by which its last JoinGroup or SyncGroup came, in a consumer group
@@ -132,6 +137,8 @@ class MemberRemoved(AuditEvent, frozen=True, kw_only=True, tag="member.removed")
     if the coordinator itself closed it.
 
     `coordinator_paused_ms` is for how long, since `last_heard_ms`, the coordinator itself stood still and heard nobody.
+    `heard_late_ms` is for how long at most what was heard last had waited to be read, as nothing was read from that
+    connection until just before, because of a quota.
     `connection_closed_in_pause_ms` is how long such a pause was, if the coordinator found the connection closed within
     a second after it: the client may have closed it because nobody answered. What it had sent before was read after the
     pause too, and counts for `last_heard_ms`.
@@ -159,6 +166,8 @@ class MemberRemoved(AuditEvent, frozen=True, kw_only=True, tag="member.removed")
     denied: DeniedRequests | None = None
     rejected: str = ""
     rejected_ms: int | None = None
+    heard_late_ms: int | None = None
+    has_synced: bool | None = None
 
 
 class StaticMemberReplaced(AuditEvent, frozen=True, kw_only=True, tag="static_member.replaced"):

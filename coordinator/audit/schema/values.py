@@ -13,6 +13,7 @@ TopicPartitions = dict[str, list[int]]
 """Topic name → partition indexes, ascending."""
 
 TOPICS_NAMED_MAX: Final = 1_000
+TOPIC_IDS_NAMED_MAX: Final = 100
 """The largest number of topics of one subscription that an event names.
 
 Each JoinGroup is an event, so a rebalance repeats the subscription once per member: 1,000 topics of 30 characters take
@@ -79,6 +80,16 @@ class Requester(msgspec.Struct, frozen=True):
     client_id: str
     client_host: str
     principal: str = ""
+
+
+class AbsentMember(msgspec.Struct, frozen=True):
+    """A static member that is in a generation for which it did not join.
+
+    `last_heard_ms` is when something of it last came (wall clock); null: not since its group was loaded.
+    """
+
+    member_id: str
+    last_heard_ms: int | None = None
 
 
 class DeniedRequests(msgspec.Struct, frozen=True):

@@ -6,6 +6,8 @@ Counterpart in Kafka: the records that `CoordinatorShard.replay` applies, plus e
 makes directly to its `ClassicGroup`.
 """
 
+from typing import NamedTuple
+
 import msgspec
 
 from coordinator.core.causes import Cause, Requester
@@ -111,7 +113,7 @@ class MemberRejoined(msgspec.Struct, GroupEvent, frozen=True, kw_only=True):
     """A known member joins the next generation and waits for it.
 
     `cause` is that of the rebalance, if this is what starts it. `last_heard_ms`: when it was heard before that, in
-    wall-clock milliseconds.
+    wall-clock milliseconds. `has_synced`: whether it had asked for its last assignment; None: not known.
     """
 
     group_id: str
@@ -126,6 +128,7 @@ class MemberRejoined(msgspec.Struct, GroupEvent, frozen=True, kw_only=True):
     client_details: ClientDetails = UNKNOWN_CLIENT
     client_connection: ClientConnection | None = None
     last_heard_ms: int | None = None
+    has_synced: bool | None = None
 
     def apply(self, group: Group[ClassicGroup]) -> None:
         classic = group.membership
@@ -145,9 +148,9 @@ class MemberRejoined(msgspec.Struct, GroupEvent, frozen=True, kw_only=True):
 class MemberRemoved(msgspec.Struct, GroupEvent, frozen=True, kw_only=True):
     """A member was removed: it left, its session expired, it was too late or it was rejected.
 
-    `last_heard_ms`, `connection`, and for how long of its silence the coordinator itself stood still are told of a
-    member that did not go by itself, as far as they are known; `requested_by` only if another client
-    removed it.
+    `connection`, and for how long of its silence the coordinator itself stood still are told of a member that did not
+    go by itself, as far as they are known; `requested_by` only if another client removed it. `last_heard_ms` is of one
+    that left before the request by which it did.
     `found_no_room`: its JoinGroup was rejected because the group is full.
     """
 
@@ -273,8 +276,18 @@ class JoinPhaseExtended(msgspec.Struct, GroupEvent, frozen=True, kw_only=True):
         rebalance.remaining_delay_ms, rebalance.new_member_came = self.remaining_delay_ms, False
 
 
+class AbsentMember(NamedTuple):
+    """A static member that did not join in a join phase; when it was last heard, in wall-clock ms. None: not known."""
+
+    member_id: str
+    last_heard_ms: int | None
+
+
 class GenerationStarted(msgspec.Struct, GroupEvent, frozen=True, kw_only=True):
-    """The join phase is complete: members, leader and protocol are fixed until the next one."""
+    """The join phase is complete: members, leader and protocol are fixed until the next one.
+
+    `absent` are members that did not join in time, and stay.
+    """
 
     group_id: str
     at_ms: int
@@ -282,6 +295,7 @@ class GenerationStarted(msgspec.Struct, GroupEvent, frozen=True, kw_only=True):
     protocol_name: str
     leader: str
     sync_deadline_ms: int
+    absent: tuple[AbsentMember, ...] = ()
 
     def apply(self, group: Group[ClassicGroup]) -> None:
         classic = group.membership

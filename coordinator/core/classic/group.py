@@ -81,6 +81,13 @@ class Member(KnowsClient):
     """When a JoinGroup or SyncGroup that it waited with was last answered: that renews its session, too."""
 
     @property
+    def has_synced(self) -> bool | None:
+        """Whether it asked for its assignment since it joined last; None: it joined before its group was loaded."""
+        if self.joined_ms is None:
+            return None
+        return self.synced_ms is not None and self.synced_ms >= self.joined_ms
+
+    @property
     def client(self) -> Requester:
         """The client that sends this member's requests."""
         return self.replaced_by or Requester(self.client_id, self.client_host, self.client_details.principal)

@@ -21,7 +21,7 @@ from coordinator.core.classic.events import (
     StaticMemberReplaced,
 )
 from coordinator.core.classic.group import NO_GENERATION, NO_MEMBER_ID, ClassicGroup, Member, Protocol
-from coordinator.core.classic.members import check_member, last_heard_ms
+from coordinator.core.classic.members import check_member, last_heard_ms, sign_of_life
 from coordinator.core.classic.rebalance import members_with_metadata
 from coordinator.core.classic.requests import protocols_of, reason_of, rebalance_timeout_ms
 from coordinator.core.classic.subscriptions import is_another_subscription
@@ -314,6 +314,7 @@ def _rejoin(
         client_details=context.client_details,
         client_connection=context.client_connection,
         last_heard_ms=heard_before(last_heard_ms(group.group_id, member, context), context),
+        has_synced=member.has_synced,
     )
     return Decision((rejoined,))
 
@@ -325,7 +326,7 @@ def _has_revoked(group: ClassicGroup, member: Member) -> bool:
 
 
 def current_generation(group: ClassicGroup, member: Member, context: OperationContext, with_members: bool) -> Decision:
-    """Answer with the current generation, without a rebalance."""
+    """Answer with the current generation, without a rebalance; as in Kafka that renews no session."""
     members = members_with_metadata(list(group.members.values()), group.protocol_name) if with_members else []
     response = JoinGroupResponse(
         generation_id=group.generation_id,
@@ -335,7 +336,7 @@ def current_generation(group: ClassicGroup, member: Member, context: OperationCo
         member_id=member.member_id,
         members=members,
     )
-    return replying(context, response)
+    return replying(context, response, effects=sign_of_life(group.group_id, member.member_id, context))
 
 
 NULLABLE_PROTOCOL_NAME_VERSION: Final = 7

@@ -36,7 +36,7 @@ from coordinator.core.groups.rejections import rejecting
 from coordinator.core.groups.requests import SessionExpired
 from coordinator.core.groups.states import COMPLETING_REBALANCE, PREPARING_REBALANCE, STABLE
 from coordinator.core.operation import Answer
-from coordinator.core.sessions import SessionChange, SessionEnded, SessionRenewed, SessionStarted
+from coordinator.core.sessions import SessionChange, SessionEnded, SessionHeard, SessionRenewed, SessionStarted
 
 SYNC_NAMES_PROTOCOL_VERSION: Final = 5
 """From this version on SyncGroup names the protocol that it is for (KIP-559)."""
@@ -73,13 +73,17 @@ def sync(group: Group[ClassicGroup] | None, request: SyncGroupRequest, context: 
     """A member requests its assignment; the leader's request contains those of all members."""
     error = ErrorCode.UNKNOWN_MEMBER_ID if group is None else _check_sync(group.membership, request)
     if error is not NONE or group is None:
-        rejected = replying(context, SyncGroupResponse(error_code=error))
+        # The member asked for an assignment that a rebalance has overtaken: it lives.
+        lives = group is not None and error is ErrorCode.REBALANCE_IN_PROGRESS
+        heard = sign_of_life(request.group_id, request.member_id, context) if lives else ()
+        rejected = replying(context, SyncGroupResponse(error_code=error), effects=heard)
         return rejecting(group, "SyncGroup", request, error, rejected, context)
     classic = group.membership
     member = classic.members[request.member_id]
     if classic.state is STABLE:
         response = _assigned(classic, member.assignment)
-        if request.member_id in classic.pending_sync:
+        # Nobody waits for the SyncGroup of one that took the place of a static member.
+        if request.member_id in classic.pending_sync or member.synced_ms is None:
             return replying(context, response, _synced(classic, request, context, None))
         return replying(context, response)
     synced = _synced(classic, request, context, context.request_id)
@@ -207,6 +211,12 @@ def renewal(group: ClassicGroup, member_id: str) -> tuple[SessionRenewed, ...]:
     return () if member is None else (SessionRenewed(member_id, member.session_timeout_ms),)
 
 
+def sign_of_life(group_id: str, member_id: str, context: OperationContext) -> tuple[SessionHeard, ...]:
+    """A request came that renews no session; nothing if the session is over, and so it waited in a pause."""
+    is_over = context.environment.sessions.is_over(group_id, member_id, context.now_ms)
+    return () if is_over else (SessionHeard(member_id),)
+
+
 def renewal_by_commit(group: ClassicGroup, member_id: str) -> tuple[SessionRenewed, ...]:
     """As `renewal`: a commit says nothing of the connection by which its member sends heartbeats."""
     member = group.members.get(member_id)
@@ -247,15 +257,16 @@ def leave(group: Group[ClassicGroup] | None, request: LeaveGroupRequest, context
 
 
 def _departure(group: ClassicGroup, member_id: str, reason: str, context: OperationContext) -> Event:
-    if member_id in group.members:
-        requester = context.requester
+    if (member := group.members.get(member_id)) is not None:
+        is_its_own = context.requester == member.client
         return MemberRemoved(
             group_id=group.group_id,
             at_ms=context.wall_ms,
             member_id=member_id,
             cause=Cause.MEMBER_LEFT,
             reason=reason,
-            requested_by=None if requester == group.members[member_id].client else requester,
+            last_heard_ms=last_heard_ms(group.group_id, member, context) if is_its_own else None,
+            requested_by=None if is_its_own else context.requester,
             connection=connection_at_leave(context),
         )
     return PendingMemberRemoved(

@@ -5,7 +5,7 @@ Kafka: `maybePrepareRebalance`, `maybeCompleteJoin`, `completeClassicGroupJoin` 
 """
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from _wire.errors import ErrorCode
@@ -13,11 +13,18 @@ from _wire.messages.join_group import JoinGroupResponse, JoinGroupResponseMember
 from _wire.messages.sync_group import SyncGroupResponse
 from coordinator.config.group_keys import GROUP_INITIAL_REBALANCE_DELAY_MS
 from coordinator.core.causes import Cause
-from coordinator.core.classic.events import GenerationStarted, GroupEmptied, JoinPhaseExtended, RebalanceStarted
+from coordinator.core.classic.events import (
+    AbsentMember,
+    GenerationStarted,
+    GroupEmptied,
+    JoinPhaseExtended,
+    RebalanceStarted,
+)
 from coordinator.core.classic.group import ClassicGroup, Member, Rebalance, RebalanceReason
-from coordinator.core.classic.members import removal
+from coordinator.core.classic.members import last_heard_ms, removal
 from coordinator.core.classic.states import GENERATION_STATES
 from coordinator.core.decision import NOTHING, Decision, OperationContext, Reply
+from coordinator.core.groups.connection_at_removal import last_sign_ms
 from coordinator.core.groups.group import Group, is_oversized
 from coordinator.core.groups.requests import ForcedRebalance
 from coordinator.core.groups.states import COMPLETING_REBALANCE, EMPTY, STABLE
@@ -122,7 +129,7 @@ def _complete_join(group: ClassicGroup, context: OperationContext) -> Decision:
     """Remove dynamic members that have not rejoined; the others are the next generation."""
     if group.awaiting_join_count == len(group.members) > 0:
         members = list(group.members.values())
-        return _start_generation(group, NOTHING, members, members, context)
+        return _start_generation(group, NOTHING, members, members, context)  # nobody is absent
     late = {m.member_id for m in group.members.values() if m.awaiting_join is None and m.group_instance_id is None}
     removed = _removals(group, late, Cause.REBALANCE_TIMEOUT, context)
     staying = [member for member in group.members.values() if member.member_id not in late]
@@ -148,6 +155,7 @@ def _start_generation(
         protocol_name=select_protocol(staying),
         leader=leader.member_id,
         sync_deadline_ms=context.now_ms + max(member.rebalance_timeout_ms for member in staying),
+        absent=() if joined is staying else tuple(_absent(group, staying, context)),
     )
     replies = []
     for member in joined:
@@ -164,6 +172,15 @@ def _start_generation(
         replies.append(Reply(member.awaiting_join, response))
     renewed = [SessionRenewed(member.member_id, member.session_timeout_ms, is_answer=True) for member in staying]
     return Decision((*removed.events, started), tuple(replies), (*removed.effects, *renewed))
+
+
+def _absent(group: ClassicGroup, staying: list[Member], context: OperationContext) -> Iterator[AbsentMember]:
+    """The static members that did not join, with what was last heard of them: a commit or a rejected heartbeat, too."""
+    for member in staying:
+        if member.awaiting_join is None:
+            heard_ms = last_sign_ms(last_heard_ms(group.group_id, member, context), member, context)
+            signs = [sign for sign in (heard_ms, member.committed_ms) if sign is not None]
+            yield AbsentMember(member.member_id, max(signs, default=None))
 
 
 def members_with_metadata(members: Sequence[Member], protocol_name: str | None) -> list[JoinGroupResponseMember]:

@@ -280,7 +280,10 @@ class TargetAssignmentComputed(msgspec.Struct, GroupEvent, frozen=True, kw_only=
 
 
 class ConsumerMemberAssigned(msgspec.Struct, GroupEvent, frozen=True, kw_only=True):
-    """A member takes a step towards its target. `revocation_deadline_ms`: when it has to have given up partitions."""
+    """A member takes a step towards its target. `revocation_deadline_ms`: when it has to have given up partitions.
+
+    `last_heard_ms`: when it was heard before that, in wall-clock milliseconds; None: it is new, or that is not known.
+    """
 
     group_id: str
     at_ms: int
@@ -288,6 +291,7 @@ class ConsumerMemberAssigned(msgspec.Struct, GroupEvent, frozen=True, kw_only=Tr
     current: CurrentAssignment
     revocation_deadline_ms: int | None
     client_connection: ClientConnection | None = None
+    last_heard_ms: int | None = None
 
     def apply(self, group: Group[ConsumerGroup]) -> None:
         consumer = group.membership

@@ -62,7 +62,7 @@ from coordinator.core.consumer.workers import COMPUTE_TARGET, RESOLVE_PATTERNS
 from coordinator.core.decision import Effect, OperationContext
 from coordinator.core.event import Event
 from coordinator.core.groups.background_work import StartWork
-from coordinator.core.groups.connection_at_removal import last_sign_ms
+from coordinator.core.groups.connection_at_removal import heard_before, last_sign_ms
 from coordinator.core.sessions import SessionChange, SessionEnded, SessionRenewed, SessionStarted
 from coordinator.deadlines import FAR_FUTURE_MS
 
@@ -432,9 +432,17 @@ class MemberUpdate:
                 revocation_deadline_ms=deadline_ms,
                 # That of a new member is in the event of its join.
                 client_connection=context.client_connection if type(self._sender) is Existing else None,
+                last_heard_ms=self._heard_before(),
             )
             self.events.append(assigned)
         return current
+
+    def _heard_before(self) -> int | None:
+        """When the member was heard before this request, which may have come late."""
+        sender = self._sender
+        if type(sender) is not Existing:
+            return None
+        return heard_before(last_heard_ms(self._group.group_id, sender.member, self._context), self._context)
 
     def _subscribed_ids(self) -> frozenset[bytes]:
         """Mostly all members name the same topics, so the group remembers what was found last."""

@@ -24,7 +24,7 @@ from coordinator.core.consumer_protocol import CONSUMER_PROTOCOL_TYPE
 from coordinator.core.decision import Decision, OperationContext, Reply, Topics
 from coordinator.core.groups.group import Group
 from coordinator.core.groups.kind import GroupKind
-from coordinator.core.sessions import SessionChange, SessionEnded, SessionStarted
+from coordinator.core.sessions import SessionChange, SessionEnded, SessionHeard, SessionStarted
 
 UPGRADE_POLICIES = frozenset({"bidirectional", "upgrade"})
 
@@ -64,6 +64,8 @@ def upgrade(
         replies += answers_to_removed(member, ErrorCode.REBALANCE_IN_PROGRESS)
         timeout_ms = member.session_timeout_ms
         sessions.append(SessionStarted(member.member_id, member.group_instance_id, timeout_ms, timeout_ms))
+        if member.synced_ms is not None:
+            sessions.append(SessionHeard(member.member_id, member.synced_ms - context.environment.wall.step_ms))
     return Decision((upgraded, *decided.events), (*replies, *decided.replies), (*sessions, *decided.effects))
 
 

@@ -29,6 +29,10 @@ class ConnectedMember(Protocol):
     def answered_ms(self) -> int | None: ...
     @property
     def committed_ms(self) -> int | None: ...
+    @property
+    def client_id(self) -> str: ...
+    @property
+    def client_host(self) -> str: ...
 
 
 class DeniedSince(msgspec.Struct, frozen=True):
@@ -52,6 +56,8 @@ class ConnectionAtRemoval(msgspec.Struct, frozen=True):
     """How long the pause of the coordinator was in which it may have been closed; None: it was closed in none."""
     muted_ms: int | None = None
     """For how long of the member's silence nothing was read from it, because a quota was exceeded."""
+    heard_late_ms: int | None = None
+    """For how long what was heard last may have waited to be read, as nothing was read from it until just before."""
     rejected: str = ""
     """The error with which its last heartbeat in its silence, or commit amid a rebalance, was answered, if one came."""
     rejected_ms: int | None = None
@@ -75,13 +81,19 @@ def connection_at_removal(group_id: str, member: ConnectedMember, context: Opera
         return UNKNOWN
     renewed_ms = context.environment.sessions.last_renewed_ms(group_id, member.member_id)
     found = _open_or_closed(connection, renewed_ms, member, context)
-    if not (connection.denials or connection.muted_until_ms or connection.rejection):
-        return found
     if renewed_ms is None:  # since it joined
         renewed_ms = (member.joined_ms or 0) - context.environment.wall.step_ms
+    muted_ms = None
+    if not connection.is_open:  # its client may have another one since, by which nothing of the member was read yet
+        throttled, who = context.environment.throttled, (member.client_id, member.client_host)
+        muted_ms = throttled.since(*who, connection.closed_ms or renewed_ms, context.now_ms) or None
+    if not (connection.denials or connection.muted_until_ms or connection.rejection):
+        return found if muted_ms is None else msgspec.structs.replace(found, muted_ms=muted_ms)
+    committed_ms = (member.committed_ms or 0) - context.environment.wall.step_ms
     return msgspec.structs.replace(
         found,
-        muted_ms=_muted_since(renewed_ms, connection, context.now_ms),
+        muted_ms=muted_ms or _muted_since(renewed_ms, connection, context.now_ms),
+        heard_late_ms=_waited_ms(max(renewed_ms, committed_ms), connection),
         denied=_denied_since(renewed_ms, connection, group_id, context),
         **_rejected_since(renewed_ms, connection, member.member_id, context),
     )
@@ -128,9 +140,17 @@ def last_sign_ms(heard_ms: int | None, member: ConnectedMember, context: Operati
 def connection_at_leave(context: OperationContext) -> ConnectionAtRemoval:
     """For how long the goodbye of a member waited at most, as nothing was read from its connection until just now."""
     connection = context.client_connection
-    if connection is None or not 0 <= context.now_ms - connection.muted_until_ms <= READ_AFTER_MS:
-        return UNKNOWN
-    return ConnectionAtRemoval(muted_ms=connection.muted_until_ms - connection.muted_from_ms or None)
+    return UNKNOWN if connection is None else ConnectionAtRemoval(muted_ms=_waited_ms(context.now_ms, connection))
+
+
+def _waited_ms(read_ms: int, connection: ClientConnection) -> int | None:
+    """For how long at most what was read from a connection at a time had waited, because of a quota; None: it had not.
+
+    A connection knows its last throttle time alone.
+    """
+    if not 0 <= read_ms - connection.muted_until_ms <= READ_AFTER_MS:
+        return None
+    return connection.muted_until_ms - connection.muted_from_ms or None
 
 
 def heard_before(heard_ms: int | None, context: OperationContext) -> int | None:

@@ -54,6 +54,8 @@ class Unowned(Claim, frozen=True):
 
     What stopped while it was away, and was assigned at once when it was back, is not counted.
     """
+    or_more: bool = False
+    """Other partitions may have had no owner either: nothing tells when their owners stopped."""
 
     @property
     def longest_ms(self) -> int:

@@ -162,6 +162,8 @@ class AbsenceKind(StrEnum):
     PAUSED = "paused"
     STOPPED = "stopped"
     STARTED = "started"
+    UNAVAILABLE = "unavailable"
+    """It could write nothing, and so answered no request of the group."""
     LED = "led"
     """Another node led the group from then on."""
 
@@ -171,6 +173,8 @@ class End(StrEnum):
 
     NOT_KNOWN = "not_known"
     IN_ORDER = "in_order"
+    IN_ORDER_UNTOLD = "in_order_untold"
+    """It was stopped in order, and could not write when, as after a full disk."""
     WITHOUT_STOP = "without_stop"
 
 

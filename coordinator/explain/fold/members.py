@@ -6,7 +6,15 @@ from typing import Any, Final
 from coordinator.audit import schema
 from coordinator.audit.schema import AuditEvent, MemberRef
 from coordinator.core.causes import Cause
-from coordinator.explain.changes import CAME_TOO_LATE, CHANGES_KEPT_MAX, Joining, Removal, Replacement, Resubscription
+from coordinator.explain.changes import (
+    CAME_TOO_LATE,
+    CHANGES_KEPT_MAX,
+    Joining,
+    Removal,
+    Replacement,
+    Resubscription,
+    misses_heartbeats,
+)
 from coordinator.explain.folded_group import STABLE, FoldedGroup
 from coordinator.explain.generation import OF_EPOCHS, MemberPart, Outcome
 from coordinator.explain.identities import identity
@@ -14,12 +22,6 @@ from coordinator.explain.known_member import MemberSoFar
 from coordinator.explain.leaving import SYNC_FAILED
 from coordinator.explain.owners import EAGER_ASSIGNORS, is_cooperative
 from coordinator.explain.replaced_clients import remember_client
-
-LATE: Final = 2.9
-"""Which part of its session timeout passes without a heartbeat at most, one that is late included, if all is well."""
-
-LATE_MS: Final = 3_500
-"""As `LATE`, of clients that send heartbeats as often as they do by default: every 3 s (heartbeat.interval.ms)."""
 
 BY_REQUEST: Final = frozenset({Cause.GROUP_MAX_SIZE_REACHED, Cause.MEMBER_LEFT})
 """Why a member is gone that asked for something at that time."""
@@ -32,6 +34,9 @@ REFUSED_COMMIT: Final = "REBALANCE_IN_PROGRESS"
 
 ROUND_TRIP_MS: Final = 2
 """So long it takes, at least, until a member that got the answer to its JoinGroup sends SyncGroup."""
+
+ON_THEIR_WAY_MS: Final = 10
+"""So long an assignment and a goodbye may pass each other in a local network."""
 
 AT_ONCE_MS: Final = 1_000
 """A client that waits while the event loop of the coordinator is blocked is back so soon after that."""
@@ -78,7 +83,7 @@ def _rejoined(history: FoldedGroup, event: schema.MemberRejoined) -> None:
             event.member.member_id,
             event.time_ms,
             is_unsure=_came_late(history, event, was_loaded=was_loaded) or _is_unheard_since_replaced(tracked, event),
-            consumed_ms=_had_until(event),
+            consumed_ms=0 if event.has_synced is False else _had_until(event),
         )
     _note_join(history, event.member, event.join_ms, event.time_ms)
 
@@ -104,11 +109,13 @@ def _had_until(event: schema.MemberRejoined) -> int | None:
 def _is_unreported(history: FoldedGroup, event: schema.MemberRejoined, part: MemberPart) -> bool:
     """Whether a rebalance began so soon after the last one that a member of that had not sent SyncGroup by then.
 
-    Java's consumer says why it rejoins; that this was so, too.
+    Older events do not say so. Java's consumer says why it rejoins; that this was so, too.
     """
     latest, stable = history.latest, history.latest_stable
     if latest is None or stable is None or latest.rebalance_started_ms is None or part.sync_ms is not None:
         return False
+    if event.has_synced is not None:
+        return not event.has_synced
     started_ms = stable.generation_started_ms
     if event.last_heard_ms is not None and started_ms is not None and event.last_heard_ms < started_ms:
         return True  # nor had it sent anything else that was answered
@@ -129,7 +136,7 @@ def _came_late(history: FoldedGroup, event: schema.MemberRejoined, *, was_loaded
         return was_loaded or is_reported
     history.owners.are_rejoins_recorded = True
     silent_ms = event.time_ms - event.last_heard_ms
-    return LATE * silent_ms > event.session_timeout_ms or silent_ms > LATE_MS
+    return misses_heartbeats(silent_ms, event.session_timeout_ms)
 
 
 def _keeps_what_it_owns(history: FoldedGroup, member: MemberSoFar) -> bool:
@@ -209,6 +216,8 @@ def apply_removal(
         None if existing is None else existing.left_ms,
         answered_ms,
         rejected_ms,
+        event.heard_late_ms,
+        event.has_synced,
     )
     may_keep = existing is not None and may_keep_what_it_owns(history, existing)
     if may_keep:
@@ -267,10 +276,15 @@ def _consumed_ms(history: FoldedGroup, removal: Removal) -> int | None:
     heard_ms, closed_ms = removal.last_heard_ms, removal.connection_closed_ms
     if heard_ms is not None and closed_ms is not None and closed_ms - heard_ms <= ROUND_TRIP_MS:
         return heard_ms - 1  # of what its last request was answered with nothing may have reached it
+    if removal.has_synced is False:
+        return removal.last_committed_ms or 0
     stable = history.latest_stable
     if removal.cause not in BY_REQUEST or removal.gives_no_reason or stable is None:
         return None
-    part = stable.members.get(removal.member.member_id)
+    part, assigned_ms = stable.members.get(removal.member.member_id), stable.ended_ms or 0
+    may_have_passed = removal.at_ms - assigned_ms <= ON_THEIR_WAY_MS and (removal.last_committed_ms or 0) < assigned_ms
+    if part is not None and not stable.is_epoch and may_have_passed:
+        return assigned_ms - 1
     if part is None or part.sync_ms is not None:
         return None
     return removal.last_committed_ms or 0

@@ -6,7 +6,7 @@ from typing import Any, Final
 from coordinator.audit import schema
 from coordinator.audit.schema import AuditEvent
 from coordinator.core.causes import Cause
-from coordinator.explain.changes import Changes
+from coordinator.explain.changes import Changes, misses_heartbeats
 from coordinator.explain.fold.members import may_keep_what_it_owns
 from coordinator.explain.folded_group import EMPTY, RECONCILED, STABLE, FoldedGroup
 from coordinator.explain.generation import OF_EPOCHS, Generation, LateTarget, Outcome
@@ -93,6 +93,7 @@ def _generation_started(history: FoldedGroup, event: schema.GenerationStarted) -
     generation.triggers = list(event.triggers) or generation.triggers
     for topic in event.gone_topics:
         history.owners.deleted(topic, 0)
+    history.owners.note_topic_ids(event.topic_ids)
     history.owners.gone_before = set(history.owners.gone)
     generation.unnamed_triggers = event.unnamed_triggers
     generation.pending_members = list(event.pending_members)
@@ -104,32 +105,25 @@ def _generation_started(history: FoldedGroup, event: schema.GenerationStarted) -
     generation.slowest_join = generation.slowest_of(event)
     for tracked in history.members.values():
         generation.part_of(tracked.member)
-    if not generation.is_epoch and not history.is_observed:
-        _note_absent(history, generation)
+    _note_absent(history, generation, event)
 
 
-def _note_absent(history: FoldedGroup, generation: Generation) -> None:
+def _note_absent(history: FoldedGroup, generation: Generation, event: schema.GenerationStarted) -> None:
     """Static members that did not join in the join phase are assigned partitions all the same, if any.
 
-    Nothing was heard of them since it began, at least, if the coordinator listened for as long as a member that lives
-    is silent at most.
+    Those whose heartbeats had stopped consume nothing. What was sent in a pause, such as a last heartbeat, is heard
+    after it.
     """
-    began_ms, until_ms = generation.rebalance_started_ms, generation.generation_started_ms
-    if began_ms is None or until_ms is None:
-        return
-    pauses = [
-        coordinator_event
-        for coordinator_event in history.coordinator_events
-        if isinstance(coordinator_event, schema.CoordinatorPaused) and coordinator_event.from_ms < until_ms
-    ]
-    # What was sent in a pause, such as a last heartbeat, is heard after it.
-    began_ms = max([began_ms, *(min(pause.until_ms, until_ms) for pause in pauses)])
-    for member_id, part in generation.members.items():
-        existing = history.members.get(member_id)
-        is_absent = part.join_ms is None and part.member.group_instance_id is not None
-        session_ms = None if existing is None else existing.session_timeout_ms
-        if is_absent and session_ms and 2 * (until_ms - began_ms) >= session_ms:
-            history.owners.gave_up(member_id, began_ms, is_unsure=True)
+    pauses = (pause.until_ms for pause in history.coordinator_events if isinstance(pause, schema.CoordinatorPaused))
+    listened_ms = max((until_ms for until_ms in pauses if until_ms <= event.time_ms), default=0)
+    for absent in event.absent:
+        existing = history.members.get(absent.member_id)
+        # Of one that was not heard since a load the rebalance, which began after that, heard nothing.
+        heard_ms = generation.rebalance_started_ms if absent.last_heard_ms is None else absent.last_heard_ms
+        if existing is None or not existing.session_timeout_ms or heard_ms is None:
+            continue
+        if misses_heartbeats(event.time_ms - max(heard_ms, listened_ms), existing.session_timeout_ms):
+            history.owners.gave_up(absent.member_id, heard_ms, is_unsure=True)
 
 
 def _late_target(history: FoldedGroup, event: schema.GenerationStarted, epoch: int) -> None:
@@ -182,6 +176,8 @@ def _apply_claims(
     if event.claimed and event.claimed >= kept and _has_rejoined(history, tracked):
         # Its assignor is cooperative, whatever its name: it had given up nothing before it got its assignment.
         owners.went_on(event.member.member_id, had)
+        if event.claimed > kept:
+            owners.never_gave_up(event.member.member_id, event.gained, event.claimed - kept, event.time_ms)
         owners.claiming.update(filter(None, [protocol_name]))
     elif event.claimed == 0 and (protocol_name in owners.claiming or "cooperative" in protocol_name):
         if event.kept and _has_rejoined(history, tracked):
@@ -233,13 +229,20 @@ def _reconciled(history: FoldedGroup, event: schema.MemberReconciled) -> None:
     history.owners.assigned(member, partitions, event.time_ms)
     # Partitions that it was asked to give up are its own until it has done so. A member of the classic protocol is not
     # asked: it gives them up before its JoinGroup, and may have to send that several times.
-    for given_up, is_unsure in ((event.lost, True), (tracked.revoking, False)):
+    for given_up, is_unsure in ((event.lost, True), (tracked.revoking, _may_have_waited(event, tracked))):
         released = without(without(given_up, event.revoking), partitions)
         history.owners.revoked(member.member_id, released, event.time_ms, is_unsure=is_unsure)
     tracked.partitions, tracked.unnamed_partitions = partitions, event.unnamed_partitions
     tracked.left_ms = event.time_ms if event.member_epoch == schema.LEFT_FOR_A_MOMENT else None
     tracked.revoking = event.revoking
     tracked.set_revoking(is_revoking=event.revoking_count > 0)
+
+
+def _may_have_waited(event: schema.MemberReconciled, tracked: MemberSoFar) -> bool:
+    """Whether a member may have given up long ago what it says now: its heartbeats did not come."""
+    if event.last_heard_ms is None or not tracked.session_timeout_ms:
+        return False
+    return misses_heartbeats(event.time_ms - event.last_heard_ms, tracked.session_timeout_ms)
 
 
 def _is_of_a_rebalance(history: FoldedGroup, event: schema.MemberAssigned) -> bool:

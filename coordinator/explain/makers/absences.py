@@ -8,6 +8,7 @@ from coordinator.audit.schema import (
     CoordinatorPaused,
     CoordinatorStarted,
     CoordinatorStopped,
+    CoordinatorUnavailable,
     LeadershipTaken,
 )
 from coordinator.core.causes import Cause
@@ -35,7 +36,7 @@ def absences(history: GroupHistory) -> Iterator[CoordinatorAway]:
     """
     leaders = _Leaders(history)
     for event in history.coordinator_events:
-        at_ms = event.until_ms if isinstance(event, CoordinatorPaused) else event.time_ms
+        at_ms = event.until_ms if isinstance(event, CoordinatorPaused | CoordinatorUnavailable) else event.time_ms
         for claim in leaders.claims(event):
             if history.first_ms is None or history.begins_in_the_middle or at_ms >= history.first_ms:
                 yield claim
@@ -68,6 +69,15 @@ class _Leaders:
                 if self._last is None or self._last.node_id == event.node_id:
                     self._last = Sign(event.node_id, event.until_ms)
                 return
+            case CoordinatorUnavailable():
+                yield CoordinatorAway(
+                    kind=AbsenceKind.UNAVAILABLE,
+                    at_ms=event.from_ms,
+                    from_ms=event.from_ms,
+                    until_ms=event.until_ms,
+                    node_id=self._node(event),
+                    evidence=SEEN,
+                )
             case CoordinatorStopped():
                 yield CoordinatorAway(
                     kind=AbsenceKind.STOPPED,
@@ -142,9 +152,14 @@ class _Leaders:
             at_ms=event.time_ms,
             from_ms=from_ms,
             until_ms=event.time_ms if self._taken_over is None else self._taken_over.time_ms,
-            end=End.IN_ORDER if is_stopped else End.WITHOUT_STOP,
+            end=End.IN_ORDER if is_stopped else _untold_end(event),
             evidence=SEEN if is_stopped else UNKNOWN if from_ms is None else DERIVED,
         )
+
+
+def _untold_end(event: CoordinatorStarted) -> End:
+    """How the process before had ended that told of no stop: one that cannot write tells of none."""
+    return End.IN_ORDER_UNTOLD if event.after_clean_stop else End.WITHOUT_STOP
 
 
 def absence_claims(context: Context) -> Iterator[CoordinatorAway]:
@@ -166,7 +181,8 @@ def unheard_since_start(context: Context) -> Iterator[UnheardSinceStart]:
     for removal in context.generation.changes.removed:
         if removal.cause is Cause.SESSION_EXPIRED:
             start_ms = _start_of_session(context.history, removal)
-            if start_ms is not None and context.rejected_since(removal, start_ms) is None:
+            has_asked = start_ms is not None and (removal.rejected_ms or 0) >= start_ms
+            if start_ms is not None and not has_asked and context.rejected_since(removal, start_ms) is None:
                 yield UnheardSinceStart(
                     member=removal.member,
                     start_ms=start_ms,

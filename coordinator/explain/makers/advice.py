@@ -107,7 +107,7 @@ def _for_removal(removal: Removal, context: Context, because: list[Claim]) -> Ad
     if again is not None and removal.cause is Cause.SESSION_EXPIRED:
         # Its process lived, so it is known which session timeout would have been long enough.
         kind = Try.CONNECTION_LOST if removal.is_disconnected else Try.SESSION_OUTLASTS
-        above_ms = _outlasting_ms(removal, again.time_ms)
+        above_ms = _outlasting_ms(removal, again.time_ms, context.generation.disturbed_ms)
         return _advice(kind, because, member=member, above_ms=above_ms, is_epoch=context.generation.is_epoch)
     if removal.cause is Cause.SESSION_EXPIRED and removal.may_be_closed:
         back = next((claim for claim in because if isinstance(claim, Back)), None)
@@ -130,8 +130,8 @@ def _for_removal(removal: Removal, context: Context, because: list[Claim]) -> Ad
     match removal.cause:
         case Cause.SESSION_EXPIRED:
             return _for_silence(removal, context, because)
-        case Cause.REBALANCE_TIMEOUT | Cause.SYNC_TIMEOUT if removal.denied is not None:
-            return None  # it was late because it was refused, and the advice for that is about a session
+        case Cause.REBALANCE_TIMEOUT | Cause.SYNC_TIMEOUT if removal.denied is not None or removal.rejected:
+            return None  # it was late because it was refused, or was told that it has no place, and came as another
         case Cause.SYNC_TIMEOUT | Cause.REBALANCE_TIMEOUT if context.was_refused_to_join(removal):
             return None  # of its requests the coordinator knows the first one alone
         case Cause.SYNC_TIMEOUT | Cause.REBALANCE_TIMEOUT if _stood_still(removal, context):
@@ -195,7 +195,7 @@ def _was_refused(removal: Removal, back: Back, context: Context) -> bool:
     )
 
 
-def _outlasting_ms(removal: Removal, again_ms: int) -> int | None:
+def _outlasting_ms(removal: Removal, again_ms: int, disturbed_ms: int) -> int | None:
     """Which session timeout would have been long enough; None: not known, or its rebalance timeout would end first.
 
     A SyncGroup after the group is stable is a sign of life that renews no session, as on Kafka.
@@ -203,7 +203,8 @@ def _outlasting_ms(removal: Removal, again_ms: int) -> int | None:
     if removal.last_heard_ms is None or again_ms - removal.last_heard_ms <= (removal.session_timeout_ms or 0):
         return None
     silent_ms, limit_ms = again_ms - _session_ms(removal, removal.last_heard_ms), removal.rebalance_timeout_ms
-    return silent_ms if limit_ms is None or silent_ms < limit_ms else None
+    waited_ms = again_ms - min(removal.last_heard_ms, disturbed_ms)  # at most, if a rebalance waited for it
+    return silent_ms if limit_ms is None or waited_ms < limit_ms else None
 
 
 def _session_ms(removal: Removal, heard_ms: int) -> int:

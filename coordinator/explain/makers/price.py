@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Final
 
-from coordinator.audit.schema import CoordinatorEvent, CoordinatorPaused
+from coordinator.audit.schema import CoordinatorEvent, CoordinatorPaused, CoordinatorUnavailable
 from coordinator.explain.claims.claim import Claim, derived, seen
 from coordinator.explain.claims.price import CommitsRefused, Lag, Moved, NothingAssigned, Unowned, UnownedInSum
 from coordinator.explain.generation import Generation
@@ -18,6 +18,10 @@ COMES_BACK_MS: Final = 3_000
 
 It is one heartbeat interval of most clients; their connections wait for up to a second between two attempts.
 """
+
+
+GAPS: Final = (CoordinatorPaused, CoordinatorUnavailable)
+"""Events about times in which the coordinator handled nothing, and lived."""
 
 
 def price_claims(context: Context) -> Iterator[Claim]:
@@ -84,13 +88,11 @@ def _is_at_least(history: GroupHistory, absences: list[Absence]) -> bool:
         return True
     away = [
         (
-            coordinator_event.from_ms
-            if isinstance(coordinator_event, CoordinatorPaused)
-            else coordinator_event.time_ms,
+            coordinator_event.from_ms if isinstance(coordinator_event, GAPS) else coordinator_event.time_ms,
             _back_ms(coordinator_event),
         )
         for coordinator_event in history.coordinator_events
-        if isinstance(coordinator_event, (CoordinatorPaused, *STARTS))
+        if isinstance(coordinator_event, (*GAPS, *STARTS))
     ]
     away += [(load.time_ms, load.time_ms) for load in history.loads]
     stops = {stopped_ms for absence in absences for stopped_ms in (absence.stopped_ms, *absence.shorter)}
@@ -98,7 +100,19 @@ def _is_at_least(history: GroupHistory, absences: list[Absence]) -> bool:
 
 
 def _back_ms(event: CoordinatorEvent) -> int:
-    return event.until_ms if isinstance(event, CoordinatorPaused) else event.time_ms
+    return event.until_ms if isinstance(event, GAPS) else event.time_ms
+
+
+def _was_unavailable(context: Context) -> bool:
+    """Whether members may have joined in the rebalance, and so given up what they had, when nothing could be written.
+
+    An epoch, whose steps are stored, goes on after that.
+    """
+    from_ms, until_ms = context.generation.disturbed_ms, context.generation.ended_ms or 0
+    return any(
+        isinstance(event, CoordinatorUnavailable) and event.from_ms <= until_ms and from_ms <= event.until_ms
+        for event in context.history.coordinator_events
+    )
 
 
 def _unowned_since(context: Context, absences: list[Absence]) -> Unowned:
@@ -112,6 +126,7 @@ def _unowned_since(context: Context, absences: list[Absence]) -> Unowned:
         shortest_ms=min(absence.ms for absence in absences),
         rebalances=generation.tries,
         is_at_least=_is_at_least(context.history, absences),
+        or_more=generation.absences_are_partial or _was_unavailable(context),
         evidence=derived(generation.first_seq, generation.last_seq),
     )
 
@@ -132,6 +147,7 @@ def _unowned_before(context: Context, absences: list[Absence]) -> Unowned:
         after_ms=max(absence.assigned_ms - max(began_ms, absence.stopped_ms) for absence in absences),
         several=len(absences) > 1,
         is_at_least=_is_at_least(context.history, absences),
+        or_more=generation.absences_are_partial or _was_unavailable(context),
         evidence=derived(generation.first_seq, generation.last_seq),
     )
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 
 from coordinator.audit.schema import CoordinatorPaused, OffsetsDeleted, OffsetsExpired
 from coordinator.core.causes import Cause
-from coordinator.explain.changes import Removal
+from coordinator.explain.changes import Removal, misses_heartbeats
 from coordinator.explain.claims.causes import Guess, LeftUnsaid, Usual
 from coordinator.explain.claims.claim import unknown
 from coordinator.explain.clients import Library, library_of, never_says_why, sends_poll_interval
@@ -24,15 +24,17 @@ def left_unsaid(removals: Iterable[Removal], history: FoldedGroup) -> Iterator[L
     elif unsaid:
         is_topic_gone = any(_has_lost_topics(deletion, unsaid[0]) for deletion in history.deletions)
         has_nothing = unsaid[0].owned == 0 or is_topic_gone
-        yield _why_unsaid(unsaid[0], _usual_seen(history), _read_late_ms(unsaid[0], history), has_nothing=has_nothing)
+        removal, idle_ms = unsaid[0], Leaving(unsaid[0]).idle_ms or 0
+        late_ms = _read_late_ms(removal.at_ms, history), _read_late_ms(removal.at_ms - idle_ms, history)
+        yield _why_unsaid(removal, _usual_seen(history), *late_ms, has_nothing=has_nothing)
 
 
-def _read_late_ms(removal: Removal, history: FoldedGroup) -> int:
-    """How long its LeaveGroup may have waited to be read, as the coordinator stood still."""
+def _read_late_ms(at_ms: int, history: FoldedGroup) -> int:
+    """How long a request that was read at a time may have waited for that, as the coordinator stood still."""
     for coordinator_event in reversed(history.coordinator_events):
         if (
             isinstance(coordinator_event, CoordinatorPaused)
-            and 0 <= removal.at_ms - coordinator_event.until_ms <= READ_AFTER_MS
+            and 0 <= at_ms - coordinator_event.until_ms <= READ_AFTER_MS
         ):
             return coordinator_event.until_ms - coordinator_event.from_ms
     return 0
@@ -51,8 +53,10 @@ def _has_lost_topics(deletion: OffsetsDeleted | OffsetsExpired, removal: Removal
     return is_deleted and (removal.last_committed_ms or 0) <= deletion.time_ms <= removal.at_ms
 
 
-def _why_unsaid(removal: Removal, usual: Usual | None, read_late_ms: int, *, has_nothing: bool) -> LeftUnsaid:
-    """`read_late_ms`: how long its LeaveGroup may have been on its way."""
+def _why_unsaid(
+    removal: Removal, usual: Usual | None, read_late_ms: int, sign_late_ms: int, *, has_nothing: bool
+) -> LeftUnsaid:
+    """`read_late_ms`: how long its LeaveGroup may have been on its way; `sign_late_ms`: its last sign before that."""
     leaving, limit_ms = Leaving(removal), removal.rebalance_timeout_ms
     idle_ms = leaving.idle_ms
     if not sends_poll_interval(removal.member):
@@ -60,8 +64,11 @@ def _why_unsaid(removal: Removal, usual: Usual | None, read_late_ms: int, *, has
     guess = Guess.NEITHER
     if not has_nothing and idle_ms is not None and limit_ms is not None:  # who has nothing commits nothing
         guess = Guess.CLOSED if idle_ms < limit_ms else Guess.POLL_TIMEOUT
+        if guess is Guess.CLOSED and idle_ms + sign_late_ms >= limit_ms:
+            guess = Guess.NEITHER
         is_forgotten = removal.was_loaded and removal.last_committed_ms is None  # a load takes that with it
-        if guess is Guess.POLL_TIMEOUT and (is_forgotten or (leaving.unanswered_ms or 0) - read_late_ms < limit_ms):
+        is_early = (leaving.unanswered_ms or 0) - read_late_ms < limit_ms
+        if guess is Guess.POLL_TIMEOUT and (is_forgotten or is_early or _stood_still(removal, read_late_ms)):
             guess = Guess.NEITHER
     return LeftUnsaid(
         members=(removal.member,),
@@ -72,6 +79,13 @@ def _why_unsaid(removal: Removal, usual: Usual | None, read_late_ms: int, *, has
         guess=guess,
         evidence=unknown(removal.seq),
     )
+
+
+def _stood_still(removal: Removal, read_late_ms: int) -> bool:
+    """Whether it sent no heartbeats just before it left: these come as long as its application does not poll."""
+    if removal.silent_ms is None or not removal.session_timeout_ms:
+        return False
+    return misses_heartbeats(removal.silent_ms - max(read_late_ms, removal.muted_ms or 0), removal.session_timeout_ms)
 
 
 def _usual(removal: Removal) -> Usual:

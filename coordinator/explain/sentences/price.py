@@ -56,7 +56,7 @@ def longest(claim: Unowned) -> str:
 def _unowned(claim: Unowned) -> str:
     count, total = claim.partitions, claim.of
     whole = f"All {total:,} partitions" if total > 1 else "The partition"
-    which = whole if count >= total else f"{count:,} of {counted(total, 'partition')}"
+    which = whole if count >= total else f"{_counted(claim)} of {counted(total, 'partition')}"
     over = f", over {claim.rebalances} rebalances" if claim.rebalances > 1 else ""
     text = longest(claim)
     if claim.is_at_least:
@@ -64,9 +64,15 @@ def _unowned(claim: Unowned) -> str:
     return f"{which} had no owner for {text}{over}."
 
 
+def _counted(claim: Unowned) -> str:
+    return f"{claim.partitions:,} or more" if claim.or_more else f"{claim.partitions:,}"
+
+
 def _unowned_before(claim: Unowned, wording: Wording) -> str:
     count, whose = claim.partitions, wording.names.listed(claim.owners)
     which = "the partition" if count == 1 else f"the {count:,} partitions"
+    if claim.or_more:
+        which = f"{_counted(claim)} partitions"
     if claim.is_at_least:
         return f"Nobody consumed {which} of {whose} for at least {duration(claim.longest_ms)}."
     up_to = "up to " if claim.several else ""

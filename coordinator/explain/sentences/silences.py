@@ -229,6 +229,11 @@ def absence(claim: CoordinatorAway) -> str:
             other = claim.other_node_id
             lost = "" if other is None else f". That was longer than its lease, and node {other} took the group over"
             return f"{whose} stood still for {duration(away_ms or 0)}{kind}{lost}"
+        case AbsenceKind.UNAVAILABLE:
+            return (
+                f"{whose} could write nothing for {duration(away_ms or 0)} (a full disk?), and answered no request of"
+                " the group"
+            )
         case AbsenceKind.STOPPED:
             return f"{whose} was stopped"
         case AbsenceKind.LED:
@@ -249,6 +254,9 @@ def _started(claim: CoordinatorAway, away_ms: int | None) -> str:
             return text
         case End.IN_ORDER:
             return f"{text}, {duration(away_ms or 0)} after its stop"
+    how = "it had ended without a stop"
+    if claim.end is End.IN_ORDER_UNTOLD:
+        how = "it had been stopped in order, and could not write when"
     if away_ms is None:
-        return f"{text}: it had ended without a stop, so it is unknown for how long it was away"
-    return f"{text}: it had ended without a stop, at most {duration(away_ms)} before"
+        return f"{text}: {how}, so it is unknown for how long it was away"
+    return f"{text}: {how}, at most {duration(away_ms)} before"

@@ -2,6 +2,7 @@
 
 import pytest
 
+from _wire.errors import ErrorCode
 from coordinator.audit import schema
 from coordinator.core.causes import Cause
 from coordinator.core.classic.events import MemberRemoved
@@ -9,6 +10,7 @@ from coordinator.core.client_connection import MEMBERS_KEPT, ClientConnection
 from coordinator.core.groups.connection_at_removal import DeniedSince
 from coordinator.core.groups.states import GroupState
 from coordinator.core.stored import Producer
+from coordinator.core.throttled_clients import CLIENTS_KEPT, ThrottledClients
 from tests.simulation.simulation import GROUP_ID, SESSION_TIMEOUT_MS, Simulation
 
 HEARTBEAT_MS = 3_000
@@ -344,3 +346,55 @@ def test_a_throttle_time_before_it_was_heard_says_nothing(sim):
     beat(sim, a, 3_000)
     sim.advance(SESSION_TIMEOUT_MS)
     assert removed(sim).connection.muted_ms is None
+
+
+def test_how_long_its_last_heartbeat_may_have_waited_is_told(sim):
+    (a,) = sim.stable_with("a")
+    sim.connections["a"].mute(sim.now_ms, sim.now_ms + 3_000)
+    sim.advance(3_000)
+    sim.heartbeat(a)  # it was sent before
+    sim.advance(SESSION_TIMEOUT_MS)
+    assert removed(sim).connection.heard_late_ms == audited_removal(sim).heard_late_ms == 3_000
+    assert removed(sim).connection.muted_ms is None, "not since then"
+
+
+def test_its_client_may_be_throttled_on_the_next_connection(sim):
+    (a,) = sim.stable_with("a")
+    member = sim.group.members[a]
+    sim.advance(1_000)
+    sim.disconnect(a)
+    sim.throttled.note(member.client_id, member.client_host, sim.now_ms + 1_000, sim.now_ms + 5_000)
+    sim.advance(SESSION_TIMEOUT_MS)
+    assert removed(sim).connection.muted_ms == 4_000
+
+
+def test_what_a_client_was_throttled_for_on_the_connection_that_closed_ends_with_it(sim):
+    (a,) = sim.stable_with("a")
+    member = sim.group.members[a]
+    sim.throttled.note(member.client_id, member.client_host, sim.now_ms, sim.now_ms + 60_000)
+    sim.advance(1_000)
+    sim.disconnect(a)
+    sim.advance(SESSION_TIMEOUT_MS)
+    assert removed(sim).connection.muted_ms is None
+
+
+def test_a_sync_that_is_refused_is_heard(sim):
+    _, b = sim.stable_with("a", "b")
+    sim.join("c")  # a rebalance begins
+    sim.advance(2_000)
+    heard_ms = sim.now_ms
+    assert sim.sync(b).error is ErrorCode.REBALANCE_IN_PROGRESS
+    sim.advance(SESSION_TIMEOUT_MS)
+    (gone,) = [each for each in sim.events if isinstance(each, MemberRemoved) and each.member_id == b]
+    assert gone.last_heard_ms == heard_ms
+    assert heard_ms + SESSION_TIMEOUT_MS > gone.at_ms, "it renewed no session"
+
+
+def test_who_was_throttled_longest_ago_is_forgotten():
+    throttled = ThrottledClients()
+    for number in range(CLIENTS_KEPT + 1):
+        throttled.note(f"client-{number}", "/host", 10, 30)
+    assert throttled.since("client-0", "/host", 0, 100) == 0
+    assert throttled.since("client-1", "/host", 0, 100) == 20
+    assert throttled.since("client-1", "/host", 0, 25) == 15
+    assert throttled.since("client-1", "/host", 11, 100) == 0, "it began before"

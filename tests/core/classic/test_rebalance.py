@@ -34,7 +34,12 @@ def test_those_who_stay_rejoin_when_a_member_leaves():
     sim.leave(b, reason="closing")
     removed, started = sim.events[-2:]
     assert removed == MemberRemoved(
-        group_id="orders", at_ms=sim.now_ms, member_id=b, cause=Cause.MEMBER_LEFT, reason="closing"
+        group_id="orders",
+        at_ms=sim.now_ms,
+        member_id=b,
+        cause=Cause.MEMBER_LEFT,
+        reason="closing",
+        last_heard_ms=sim.now_ms,
     )
     assert isinstance(started, RebalanceStarted)
     assert (started.rebalance_reason.cause, started.rebalance_reason.member_id) == (Cause.MEMBER_LEFT, b)

@@ -72,7 +72,9 @@ class GroupNode:
         handlers.add_streams_to(self.table)
         scheduler = self.scheduler = cast(LoopScheduler, self.server.wheel)
         self.image = MetadataImage()
-        self.throttling = Throttling(config, lambda: self.image.quotas, scheduler, lambda: self.server.now_ms)
+        self.throttling = Throttling(
+            config, lambda: self.image.quotas, scheduler, lambda: self.server.now_ms, self.server.throttled
+        )
         step = None if authorizer is ALLOW_ALL else authorization(authorizer, self.server.sessions, self.image)
         self.chain = RequestChain(self.table, self.server.sessions, self.throttling, step)
         limits = ConnectionLimits(config, scheduler)

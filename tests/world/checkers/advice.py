@@ -97,7 +97,10 @@ def process_ended(claim: Given, truth: Truth, context: Context) -> str | None:
     if removal is None or removal.process is None:
         return None
     from_ms = removal.until_ms - _timeout_ms(removal, context) - BEAT_MS
-    if any(removal.from_ms <= disconnection <= removal.until_ms for disconnection in removal.process.disconnections):
+    # One that became a member when a pause was over had sent that, and may have closed its connection, in the pause.
+    paused = (each.from_ms for each in truth.away if each.kind is AwayKind.PAUSED and each.until_ms == removal.from_ms)
+    sent_ms = min(paused, default=removal.from_ms)
+    if any(sent_ms <= disconnection <= removal.until_ms for disconnection in removal.process.disconnections):
         return None
     if removal.process.ended_ms < removal.until_ms and removal.process.ended is not Ended.POWER:
         return None

@@ -42,7 +42,8 @@ def _began_at(memberships: list[Membership], at_ms: int) -> Membership | None:
 def comes_and_goes(claim: claims.ComesAndGoes, truth: Truth, context: Context) -> str | None:
     known = memberships_of(truth, claim.client)
     for departure in claim.departures:
-        if _ended_at(known, departure.at_ms) is None:
+        # What waited in a pause came and went in one ms after it, so that nobody saw it as a member.
+        if _ended_at(known, departure.at_ms) is None and not truth.went_on_at(departure.at_ms):
             return f"no member of it went at {departure.at_ms}"
     return None
 
@@ -62,14 +63,28 @@ def crash_loop(claim: claims.CrashLoop, truth: Truth, context: Context) -> str |
             departure.way
             for departure in gone.process.departures
             if departure.member_id == gone.member_id
-            and departure.at_ms >= gone.from_ms  # one of KIP-848 comes back with the id that it left with
+            # One of KIP-848 comes back with the id that it had, and may leave with it later.
+            and gone.from_ms <= departure.at_ms <= gone.until_ms + NETWORK_MS
             and any(0 <= at_ms - departure.at_ms <= NETWORK_MS for at_ms in read)
         ]
         if left and not (claim.may_be_closed and set(left) == {Way.FOR_A_MOMENT}):
             return "it left the group in order"
+        if any(gone.until_ms <= at_ms < context.reported_ms for at_ms in _joined_by_id(truth, gone)):
+            return "it came back by the id that it had"
         if crash.back_ms is not None and _began_at(known, crash.back_ms) is None:
             return f"it was not back at {crash.back_ms}"
     return None
+
+
+def _joined_by_id(truth: Truth, gone: Membership) -> list[int]:
+    """When the process of a member became one by this id, by its own request: a load may bring a member back, too."""
+    assert gone.process is not None
+    asked = {arrival.at_ms for arrival in gone.process.arrivals if arrival.member_id == gone.member_id}
+    return [
+        membership.from_ms
+        for membership in truth.all_memberships()
+        if membership.member_id == gone.member_id and membership.from_ms in asked
+    ]
 
 
 def static_restarts(claim: claims.StaticRestarts, truth: Truth, context: Context) -> str | None:
@@ -78,7 +93,12 @@ def static_restarts(claim: claims.StaticRestarts, truth: Truth, context: Context
         came = _began_at(known, at_ms)
         if came is None and not truth.was_away(at_ms - EXPIRY_MS, at_ms + 1):
             return f"no process of it joined at {at_ms}"
-    processes = {each.process.number for each in known if each.process is not None}
+    # Of those whose requests waited in a pause each had the place in one ms after it, and nobody saw that.
+    processes = {
+        process.number
+        for process in processes_of(truth, (claim.instance_id,))
+        if any(arrival.api in JOINS and arrival.fate is Fate.HANDLED for arrival in process.arrivals)
+    }
     if len(claim.restarts) >= len(known) and len(processes) < 2:
         return f"it had {len(processes)} processes"
     return None
@@ -192,7 +212,10 @@ def wasted_instance_id(claim: claims.WastedInstanceId, truth: Truth, context: Co
     ]
     removed = [act.at_ms for act in truth.acts if act.what == "remove"]
     for leave in claim.leaves:
-        slack_ms = NETWORK_MS + truth.was_away(leave.left_ms - RETURN_MS, leave.left_ms)
+        # What was sent while nobody coordinated, or nothing was read from its connection, is read after that.
+        hidden_ms = truth.was_away(leave.left_ms - RETURN_MS, leave.left_ms)
+        hidden_ms += sum(process.muted.within(leave.left_ms - RETURN_MS, leave.left_ms) for process in found)
+        slack_ms = NETWORK_MS + hidden_ms
         if not any(-NETWORK_MS <= leave.left_ms - at_ms <= slack_ms for at_ms in (*left, *removed)):
             return f"it did not leave at {leave.left_ms}"
     return None

@@ -136,6 +136,7 @@ def all_gaps(truth: Truth, context: Context) -> Iterator[tuple[Partition, Gap]]:
         was_kept |= now == before and process is not None and process.out.at(at_ms) and process.lived_at(at_ms)
         # A group that changes its type gives away what a member had that is silent, and not removed yet.
         was_released = was_taken or (before != now and truth.is_member(before, at_ms))
+        was_released |= truth.was_taken(partition, before, at_ms)
         is_of_pause = at_ms == context.disturbed_ms and truth.went_on_at(at_ms)
         yield (
             partition,

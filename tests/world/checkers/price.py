@@ -35,7 +35,10 @@ def unowned(claim: claims.Unowned, truth: Truth, context: Context) -> str | None
     shortest = sorted((each.most for each in known), reverse=True)[claim.partitions - 1]
     if claim.shortest_ms > shortest + BEAT_MS:
         return f"of {claim.partitions} partitions one had no owner for {shortest} ms at most"
-    told = sum(each.partitions for each in context.told if isinstance(each, claims.Unowned))
+    of_these = [each for each in context.told if isinstance(each, claims.Unowned)]
+    if any(each.or_more for each in of_these):
+        return None
+    told = sum(each.partitions for each in of_these)
     missing = sum(
         each.least - each.hidden > BEAT_MS and _counts(each) and _is_there(which, truth, context)
         for which, each in found.items()

@@ -7,6 +7,7 @@ from coordinator.explain.claims.claim import Claim
 from tests.world.checkers.context import Check, Context
 from tests.world.checkers.tolerances import BEAT_MS, EXPIRY_MS, INSTANT_MS, NETWORK_MS
 from tests.world.history import GROUP_ID
+from tests.world.recorder import LOADED_AGAIN_MS
 from tests.world.spans import FOREVER, overlap, without
 from tests.world.truth import Arrival, AwayKind, Ended, Fate, ProcessTruth, Truth
 
@@ -106,7 +107,8 @@ def unheard(claim: claims.Unheard, truth: Truth, context: Context) -> str | None
 
 
 def refused(claim: claims.Refused, truth: Truth, context: Context) -> str | None:
-    removal = truth.removal(claim.member.member_id, context.known_ms)
+    # It is about the removal that follows: who comes again by the same id, and leaves, was refused before that.
+    removal = truth.removal_after(claim.member.member_id, claim.since_ms, context.known_ms)
     if removal is None or removal.process is None:
         return None
     since_ms, until_ms = claim.since_ms - NETWORK_MS, removal.until_ms
@@ -126,6 +128,8 @@ def refused(claim: claims.Refused, truth: Truth, context: Context) -> str | None
         return f"{len(found)} of its requests were refused"
     handled = [each for each in sent if each.fate is Fate.HANDLED and found[0].at_ms < each.at_ms < until_ms]
     handled = [each for each in handled if each.api != "OffsetCommit"]  # which renews no session in a consumer group
+    # A first JoinGroup is of the member that it made: its process has come as another one, when it had the right again.
+    handled = [each for each in handled if truth.is_of(each, claim.member.member_id)]
     if handled:
         return f"its {handled[0].api} was handled {handled[0].at_ms - claim.since_ms} ms later"
     if (claim.operation, claim.resource_type, claim.resource_name) != ("READ", "GROUP", GROUP_ID):
@@ -305,9 +309,22 @@ def coordinator_away(claim: claims.CoordinatorAway, truth: Truth, context: Conte
             stops = [each.from_ms for each in truth.away if each.kind is AwayKind.STOPPED]
             fits = any(abs(stop - claim.at_ms) <= NETWORK_MS for stop in stops)
             return None if fits else "it was not stopped then"
+        case claims.AbsenceKind.UNAVAILABLE:
+            fits = any(_fits(claim, truth, start, end) for start, end in truth.full.all)
+            return None if fits else "its disk was not full then"
         case claims.AbsenceKind.STARTED:
             return _started(claim, truth, context)
     return "there is one coordinator alone"
+
+
+def _fits(claim: claims.CoordinatorAway, truth: Truth, full_ms: int, empty_ms: int) -> bool:
+    """Whether it is about a time in which the disk was full.
+
+    It is from the first write that failed, until the groups were loaded again: at the next try after there was room.
+    """
+    from_ms, until_ms = claim.from_ms or 0, claim.until_ms or 0
+    tries_ms = LOADED_AGAIN_MS + truth.was_away(empty_ms, until_ms)
+    return full_ms <= from_ms <= empty_ms <= until_ms <= empty_ms + tries_ms
 
 
 def _started(claim: claims.CoordinatorAway, truth: Truth, context: Context) -> str | None:
@@ -317,12 +334,12 @@ def _started(claim: claims.CoordinatorAway, truth: Truth, context: Context) -> s
     away = next((each for each in found if abs(each.until_ms - claim.at_ms) <= NETWORK_MS), None)
     if away is None:
         return "it did not start then"
-    was_ordered = claim.end is claims.End.IN_ORDER
+    was_ordered = claim.end in (claims.End.IN_ORDER, claims.End.IN_ORDER_UNTOLD)
     if claim.end is not claims.End.NOT_KNOWN and was_ordered != (away.kind is AwayKind.STOPPED):
         return f"the one before was {away.kind}"
     if claim.from_ms is not None and claim.from_ms > away.from_ms + NETWORK_MS:
         return f"it was away for {away.until_ms - away.from_ms} ms"
-    if was_ordered and claim.from_ms is not None and claim.from_ms < away.from_ms - NETWORK_MS:
+    if claim.end is claims.End.IN_ORDER and claim.from_ms is not None and claim.from_ms < away.from_ms - NETWORK_MS:
         return f"it was away for {away.until_ms - away.from_ms} ms"
     return None
 

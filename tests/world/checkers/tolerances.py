@@ -15,7 +15,7 @@ INSTANT_MS: Final = 100 if OF_REAL_CLIENTS else 2
 """What the coordinator does and tells itself: the ms in which it is written down may be the next one."""
 BEAT_MS: Final = (1_000 if OF_REAL_CLIENTS else ConsumerSetup().heartbeat_ms) + NETWORK_MS
 """A process may have lived that long after its last request: its next one comes then, as no interval is longer."""
-IDLE_MS: Final = -1 if OF_REAL_CLIENTS else INSTANT_MS
+IDLE_MS: Final = -1 if OF_REAL_CLIENTS else 0
 """What nobody processed for longer than that was without an owner; what real clients report is not so exact."""
 SYNC_MS: Final = NETWORK_MS
 """A member sends SyncGroup at once when it has the answer to its JoinGroup."""

@@ -2,8 +2,8 @@
 
 from typing import Final
 
-from tests.world.corpus.shapes import COOPERATIVE, JAVA, MODERN, history
-from tests.world.history import Action, ConsumerSetup, History, Setup
+from tests.world.corpus.shapes import COMPANY, COOPERATIVE, JAVA, MODERN, history
+from tests.world.history import Action, History
 
 FOUND: Final[dict[str, History]] = {
     "the right to read the group is revoked": history([JAVA, JAVA], Action(20_000, "refuse", 1, 28_000)),
@@ -11,7 +11,7 @@ FOUND: Final[dict[str, History]] = {
         [MODERN, MODERN], Action(20_000, "refuse", 1, 28_000)
     ),
     "the right is revoked, and its client does not say what it is": history(
-        [ConsumerSetup("kafkajs", ("range",)), JAVA], Action(20_000, "refuse", 0, 28_000)
+        [JAVA._replace(kind="kafkajs"), JAVA], Action(20_000, "refuse", 0, 28_000)
     ),
     "the right is revoked twice": history(
         [JAVA], Action(23_380, "refuse", 0, 1_995), Action(35_211, "refuse", 0, 21_322)
@@ -45,8 +45,8 @@ FOUND: Final[dict[str, History]] = {
     ),
     "a connection is lost, and the next one is muted": history(
         [
-            ConsumerSetup(assignors=("roundrobin",), heartbeat_ms=2_000),
-            ConsumerSetup(session_timeout_ms=6_000, assignors=("roundrobin",)),
+            JAVA._replace(assignors=("roundrobin",), heartbeat_ms=2_000),
+            JAVA._replace(assignors=("roundrobin",), session_timeout_ms=6_000),
         ],
         Action(13_991, "cut", 1, 2_607),
         Action(18_809, "mute", 1, 7_325),
@@ -56,25 +56,25 @@ FOUND: Final[dict[str, History]] = {
         [JAVA], Action(28_421, "mute", 0, 7_290), Action(31_166, "close", 0, 21_141)
     ),
     "a member is muted while it waits in a join phase": history(
-        [ConsumerSetup(session_timeout_ms=6_000)] * 2,
+        [JAVA._replace(session_timeout_ms=6_000), JAVA._replace(session_timeout_ms=6_000)],
         Action(5_554, "roll", 0, 5_000),
         Action(5_937, "kill", 1, 15_386),
         Action(11_935, "mute", 0, 7_092),
         until_ms=90_000,
         initial_delay_ms=3_000,
-        seed=8_001_304,
+        seed=8001304,
     ),
     "a member that is refused commits when it may again": history(
-        [MODERN, JAVA, JAVA], Action(46_842, "refuse", 0, 6_680), until_ms=90_000, seed=8_002_327
+        [MODERN, JAVA, JAVA], Action(46_842, "refuse", 0, 6_680), until_ms=90_000, seed=8002327
     ),
     "a refused member comes over another connection": history(
-        [ConsumerSetup(session_timeout_ms=6_000)],
+        [JAVA._replace(session_timeout_ms=6_000)],
         Action(10_746, "refuse", 0, 6_232),
         Action(13_055, "cut", 0, 937),
         until_ms=40_000,
     ),
     "a subscription changes while its client has no connection": history(
-        [ConsumerSetup(session_timeout_ms=15_000)], Action(32_623, "proxy", 0, 7_612), Action(34_643, "subscribe", 0, 3)
+        [JAVA._replace(session_timeout_ms=15_000)], Action(32_623, "proxy", 0, 7_612), Action(34_643, "subscribe", 0, 3)
     ),
     "a client is refused by a group that is lost, and has its place again": history(
         [JAVA] * 3,
@@ -82,10 +82,10 @@ FOUND: Final[dict[str, History]] = {
         Action(9_978, "close", 1, 6_875),
         Action(29_804, "lose_host"),
         max_size=2,
-        seed=8_000_538,
+        seed=8000538,
     ),
     "a quota mutes a connection that is closed": history(
-        [ConsumerSetup()],
+        [JAVA],
         Action(9_846, "proxy_all", 0, 1_626),
         Action(10_188, "mute", 0, 26_588),
         Action(12_853, "refuse", 0, 17_600),
@@ -93,8 +93,8 @@ FOUND: Final[dict[str, History]] = {
     ),
     "a member whose requests are refused is late": history(
         [
-            ConsumerSetup(assignors=("acme-balancer",), session_timeout_ms=15_000, max_poll_interval_ms=12_000),
-            ConsumerSetup(assignors=("acme-balancer",), max_poll_interval_ms=12_000),
+            COMPANY._replace(session_timeout_ms=15_000, max_poll_interval_ms=12_000),
+            COMPANY._replace(max_poll_interval_ms=12_000),
         ],
         Action(3_700, "crash_loop", 1, 3),
         Action(5_521, "refuse", 0, 29_389),
@@ -117,10 +117,10 @@ FOUND: Final[dict[str, History]] = {
         Action(23_755, "close", 4, 2_014),
         Action(61_250, "mute", 3, 29_585),
         Action(75_594, "pause_coordinator", 3, 4_802),
+        until_ms=90_000,
         topics=(("t", 2),),
         max_size=4,
-        seed=9_000_308,
-        until_ms=90_000,
+        seed=9000308,
     ),
     "a client that was cut off before gives up in a pause": history(
         [JAVA],
@@ -136,9 +136,9 @@ FOUND: Final[dict[str, History]] = {
         ],
         Action(3_101, "stop_coordinator", 1, 538),
         Action(7_561, "subscribe", 0, 2),
+        until_ms=90_000,
         initial_delay_ms=3_000,
         max_size=3,
-        until_ms=90_000,
     ),
     "a member that is cut off is assigned partitions of others": history(
         [
@@ -149,9 +149,9 @@ FOUND: Final[dict[str, History]] = {
         ],
         Action(10_024, "grow_topic", 3, 3),
         Action(12_200, "cut", 3, 15_430),
-        max_size=4,
-        seed=9_011_401,
         until_ms=40_000,
+        max_size=4,
+        seed=9011401,
     ),
     "the requests of a classic member are rejected over a new connection": history(
         [COOPERATIVE, MODERN._replace(instance_id="i-1"), COOPERATIVE],
@@ -177,19 +177,19 @@ FOUND: Final[dict[str, History]] = {
         [MODERN, JAVA, JAVA], Action(15_714, "proxy_all", 0, 14_433)
     ),
     "members that wait ask again over new connections": history(
-        [JAVA, JAVA, JAVA, JAVA, JAVA],
+        [JAVA] * 5,
         Action(16_222, "proxy_all", 0, 534),
         Action(16_262, "pause_coordinator", 3, 12_049),
-        max_size=4,
         until_ms=90_000,
+        max_size=4,
     ),
     "a commit of a member of a group that changed its type is rejected": history(
         [JAVA, MODERN],
         Action(4_951, "close", 1, 21_083),
         Action(14_699, "pause_coordinator", 0, 3_763),
         Action(16_457, "proxy", 0, 2_972),
-        initial_delay_ms=3_000,
         until_ms=40_000,
+        initial_delay_ms=3_000,
     ),
     "requests of a member are refused, and then rejected": history(
         [JAVA, MODERN, JAVA],
@@ -202,31 +202,49 @@ FOUND: Final[dict[str, History]] = {
         Action(32_227, "lose_host", 1, 5_479),
         Action(33_103, "unsubscribe"),
         Action(35_941, "mute", 0, 11_031),
-        consumer_heartbeat_ms=3_000,
-        seed=400_940,
         until_ms=90_000,
+        consumer_heartbeat_ms=3_000,
+        seed=400940,
     ),
     "a static classic member comes back after its heartbeat was rejected": history(
         [MODERN, MODERN, JAVA._replace(instance_id="i-2")],
         Action(5_336, "proxy_all", 2, 6_622),
         Action(7_733, "remove_member"),
-        consumer_session_ms=6_000,
-        seed=504_948,
         until_ms=90_000,
+        consumer_session_ms=6_000,
+        seed=504948,
     ),
     "the requests over a new connection are refused": history(
         [JAVA], Action(6_621, "refuse", 0, 17_287), Action(7_754, "cut", 0, 5_243)
     ),
-    "a process whose connection was closed commits as it is closed in order": History(
-        Setup(
-            (ConsumerSetup(session_timeout_ms=6000),),
-        ),
-        (
-            Action(16145, "proxy_all", 0, 5915),
-            Action(23798, "close", 0, 315),
-            Action(44298, "proxy", 0, 25527),
-        ),
-        until_ms=60000,
-        reported_ms=(),
+    "a process whose connection was closed commits as it is closed in order": history(
+        [JAVA._replace(session_timeout_ms=6_000)],
+        Action(16_145, "proxy_all", 0, 5_915),
+        Action(23_798, "close", 0, 315),
+        Action(44_298, "proxy", 0, 25_527),
+    ),
+    "a heartbeat was sent before its connection was muted, and its process has ended when it is read": history(
+        [JAVA._replace(heartbeat_ms=2_000)], Action(3_957, "mute", 0, 3_619), Action(4_221, "lose_host", 0, 24_343)
+    ),
+    "the next connection of a client is muted before anything is read from it": history(
+        [JAVA], Action(20_887, "proxy_all", 0, 4_406), Action(26_405, "mute", 0, 12_025)
+    ),
+    "a member of a consumer group unsubscribes while it is muted, and its process is killed later": history(
+        [MODERN._replace(instance_id="i-2")],
+        Action(27_178, "mute", 0, 5_849),
+        Action(30_220, "unsubscribe"),
+        Action(41_449, "kill", 0, 16_333),
+    ),
+    "a member unsubscribes while it is muted": history(
+        [JAVA, JAVA], Action(32_198, "mute", 0, 7_692), Action(33_620, "unsubscribe")
+    ),
+    "a commit is read when its process is suspended, as its connection was muted": history(
+        [MODERN], Action(24_255, "mute", 0, 8_537), Action(25_169, "suspend", 0, 23_602), seed=1576
+    ),
+    "a member is muted for a part of the time in which it is cut off": history(
+        [COOPERATIVE, COOPERATIVE, COOPERATIVE, COOPERATIVE._replace(max_poll_interval_ms=40_000), COOPERATIVE],
+        Action(37_821, "cut", 4, 12_397),
+        Action(42_586, "mute", 4, 5_827),
+        max_size=4,
     ),
 }

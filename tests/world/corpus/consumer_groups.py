@@ -3,10 +3,10 @@
 from typing import Final
 
 from tests.world.corpus.shapes import COOPERATIVE, JAVA, MODERN, history
-from tests.world.history import Action, ConsumerSetup, History, Setup
+from tests.world.history import Action, History
 
 FOUND: Final[dict[str, History]] = {
-    "the last member of the new protocol dies": history([MODERN, JAVA], Action(20_000, "kill", 0)),
+    "the last member of the new protocol dies": history([MODERN, JAVA], Action(20_000, "kill")),
     "both members of a mixed group die": history(
         [MODERN, JAVA], Action(16_237, "kill"), Action(16_911, "kill", 1), consumer_session_ms=6_000
     ),
@@ -39,10 +39,7 @@ FOUND: Final[dict[str, History]] = {
         seed=5037,
     ),
     "a member of a group that changes its protocol is killed again and again": history(
-        [
-            ConsumerSetup(session_timeout_ms=6_000, heartbeat_ms=2_000),
-            MODERN._replace(instance_id="i-1"),
-        ],
+        [JAVA._replace(session_timeout_ms=6_000, heartbeat_ms=2_000), MODERN._replace(instance_id="i-1")],
         Action(22_053, "stop_coordinator", 1, 3_666),
         Action(28_497, "kill"),
         Action(37_266, "refuse", 1, 22_902),
@@ -51,15 +48,15 @@ FOUND: Final[dict[str, History]] = {
         until_ms=90_000,
         consumer_session_ms=6_000,
         consumer_heartbeat_ms=1_000,
-        seed=8_100_311,
+        seed=8100311,
     ),
     "a member leaves in the ms in which its epoch is stable": history(
         [MODERN, JAVA],
         Action(11_837, "remove_member"),
         Action(14_793, "suspend", 0, 6_122),
         Action(19_239, "unsubscribe"),
-        seed=9_010_016,
         until_ms=40_000,
+        seed=9010016,
     ),
     "a member of a consumer group is removed and comes back with its id": history(
         [MODERN, MODERN._replace(instance_id="i-3")],
@@ -68,7 +65,7 @@ FOUND: Final[dict[str, History]] = {
         Action(42_860, "remove_member"),
     ),
     "a classic member of a consumer group ends before it asks for its part": history(
-        [MODERN, JAVA, JAVA], Action(3_156, "kill_coordinator", 1, 5_775), seed=9_022_619, until_ms=40_000
+        [MODERN, JAVA, JAVA], Action(3_156, "kill_coordinator", 1, 5_775), until_ms=40_000, seed=9022619
     ),
     "a member of a group that changed its type is told so, and its process ends": history(
         [MODERN._replace(starts=False), JAVA],
@@ -95,7 +92,7 @@ FOUND: Final[dict[str, History]] = {
         Action(32_588, "roll", 0, 2_001),
         Action(35_122, "kill", 1, 6_038),
         consumer_heartbeat_ms=1_000,
-        seed=500_658,
+        seed=500658,
     ),
     "a cooperative classic member rejoins before its group changes its type": history(
         [COOPERATIVE, COOPERATIVE, MODERN],
@@ -105,34 +102,79 @@ FOUND: Final[dict[str, History]] = {
         Action(40_025, "crash_loop", 2, 4),
         consumer_session_ms=6_000,
     ),
-    "a group changes its type twice, and gives away what a dead member had": History(
-        Setup(
-            (
-                ConsumerSetup(kind="modern"),
-                ConsumerSetup(),
-            ),
-            consumer_session_ms=6000,
-        ),
-        (
-            Action(11131, "kill", 1, 5084),
-            Action(12481, "kill", 0, 7724),
-        ),
-        until_ms=90000,
-        reported_ms=(),
+    "a group changes its type twice, and gives away what a dead member had": history(
+        [JAVA._replace(kind="modern"), JAVA],
+        Action(11_131, "kill", 1, 5_084),
+        Action(12_481, "kill", 0, 7_724),
+        until_ms=90_000,
+        consumer_session_ms=6_000,
     ),
-    "a group changes its type three times, and gives away what a dead member had": History(
-        Setup(
-            (
-                ConsumerSetup(),
-                ConsumerSetup(kind="modern", starts=False),
-            ),
-        ),
-        (
-            Action(24700, "kill"),
-            Action(26476, "kill", 1, 5567),
-            Action(37938, "roll", 0, 1000),
-        ),
-        until_ms=60000,
-        reported_ms=(),
+    "a group changes its type three times, and gives away what a dead member had": history(
+        [JAVA, JAVA._replace(kind="modern", starts=False)],
+        Action(24_700, "kill"),
+        Action(26_476, "kill", 1, 5_567),
+        Action(37_938, "roll", 0, 1_000),
+    ),
+    "a classic member is rejected after a start, and its session ends": history(
+        [JAVA, MODERN, JAVA],
+        Action(17_953, "pause_coordinator", 2, 3_299),
+        Action(19_235, "remove_member"),
+        Action(20_966, "remove_member", 1),
+        Action(23_173, "stop_coordinator", 0, 3_423),
+        until_ms=40_000,
+    ),
+    "a follower asked for its assignment before its group changed its type": history(
+        [MODERN, JAVA, JAVA._replace(starts=False)],
+        Action(21_851, "mute", 0, 25_738),
+        Action(29_410, "lose_host", 2, 2_337),
+        Action(34_543, "proxy_all", 1, 7_907),
+        seed=9005382,
+    ),
+    "a heartbeat is read in the ms in which a group changes its type after a pause": history(
+        [MODERN, JAVA],
+        Action(7_852, "pause_coordinator", 0, 5_822),
+        Action(8_312, "close", 0, 6_071),
+        Action(9_987, "lose_host", 1, 506),
+        until_ms=40_000,
+    ),
+    "static members are replaced as a mixed group reconciles": history(
+        [
+            JAVA._replace(instance_id="i-0", heartbeat_ms=2_000),
+            JAVA._replace(instance_id="i-1", heartbeat_ms=2_000),
+            JAVA._replace(instance_id="i-3", session_timeout_ms=6_000, heartbeat_ms=2_000),
+            MODERN._replace(instance_id="i-4"),
+        ],
+        Action(22_399, "kill_coordinator", 3, 3_933),
+        Action(28_893, "crash_loop", 3, 3),
+        Action(32_776, "proxy", 2, 17_861),
+    ),
+    "a classic member learns that its group has changed, and joins as another one": history(
+        [COOPERATIVE._replace(session_timeout_ms=15_000, max_poll_interval_ms=12_000), MODERN, COOPERATIVE],
+        Action(36_451, "refuse", 1, 21_554),
+        Action(37_973, "close", 2),
+    ),
+    "a load balancer is away, and the member that comes back by its id is closed later": history(
+        [MODERN, JAVA],
+        Action(21_494, "proxy_all", 0, 5_917),
+        Action(29_772, "close", 0, 7_350),
+        Action(75_267, "kill"),
+        until_ms=90_000,
+        consumer_session_ms=6_000,
+    ),
+    "partitions are given up while a load balancer is away": history(
+        [MODERN, MODERN],
+        Action(20_989, "block", 1, 7_444),
+        Action(22_132, "remove_member"),
+        Action(23_753, "proxy_all", 0, 7_846),
+        until_ms=40_000,
+        consumer_heartbeat_ms=1_000,
+        seed=70002019,
+    ),
+    "a group that changes its type takes what a member has given up itself": history(
+        [JAVA, MODERN],
+        Action(4_085, "close", 1),
+        Action(7_932, "close"),
+        Action(47_408, "lose_host", 1, 7_490),
+        initial_delay_ms=3_000,
     ),
 }

@@ -183,4 +183,31 @@ FOUND: Final[dict[str, History]] = {
         max_size=4,
         seed=405_693,
     ),
+    "a SyncGroup is refused as the next rebalance has begun, and its member says nothing more": history(
+        [COOPERATIVE, COOPERATIVE._replace(instance_id="i-1"), COOPERATIVE, COOPERATIVE],
+        Action(20_626, "starve", 1, 6_723),
+        Action(26_252, "roll", 1, 10_001),
+        Action(26_954, "unsubscribe", 1),
+        until_ms=40_000,
+        max_size=3,
+    ),
+    "a member is suspended for longer than a rebalance waits for it": history(
+        [JAVA._replace(max_poll_interval_ms=20000), JAVA._replace(max_poll_interval_ms=20000)],
+        Action(23_576, "roll", 1, 5_000),
+        Action(26_884, "suspend", 1, 17_725),
+        seed=1100919,
+    ),
+    "a process has no processor, and unsubscribes then": history(
+        [JAVA._replace(kind="librdkafka", session_timeout_ms=15000, max_poll_interval_ms=12000)],
+        Action(36_285, "starve", 0, 11_895),
+        Action(37_220, "unsubscribe"),
+    ),
+    "a member is closed as its assignment is on its way": history(
+        [JAVA] * 5,
+        Action(5_445, "cut", 3, 2_749),
+        Action(8_103, "unsubscribe", 1),
+        Action(9_257, "roll", 0, 2_001),
+        initial_delay_ms=3_000,
+        seed=70600277,
+    ),
 }

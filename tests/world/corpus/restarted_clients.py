@@ -2,132 +2,72 @@
 
 from typing import Final
 
-from tests.world.history import Action, ConsumerSetup, History, Setup
+from tests.world.corpus.shapes import COOPERATIVE, JAVA, history
+from tests.world.history import Action, History
 
 FOUND: Final[dict[str, History]] = {
-    "a member leaves late, finds the group full, and is taken for one of an earlier deploy": History(
-        Setup(
-            (
-                ConsumerSetup(),
-                ConsumerSetup(),
-                ConsumerSetup(kind="modern", max_poll_interval_ms=12000),
-            ),
-            max_size=2,
-        ),
-        (
-            Action(14467, "unsubscribe"),
-            Action(19179, "start", 2, 3),
-            Action(21379, "block", 2, 14944),
-            Action(28036, "lose_host", 0, 821),
-        ),
-        until_ms=60000,
-        reported_ms=(),
+    "a member leaves late, finds the group full, and is taken for one of an earlier deploy": history(
+        [JAVA, JAVA, JAVA._replace(kind="modern", max_poll_interval_ms=12_000)],
+        Action(14_467, "unsubscribe"),
+        Action(19_179, "start", 2, 3),
+        Action(21_379, "block", 2, 14_944),
+        Action(28_036, "lose_host", 0, 821),
+        max_size=2,
     ),
-    "two clients are restarted, and one of them crashes after that": History(
-        Setup(
-            (
-                ConsumerSetup(),
-                ConsumerSetup(session_timeout_ms=15000),
-            ),
-        ),
-        (
-            Action(28729, "roll", 0, 1000),
-            Action(35757, "crash_loop", 1, 4),
-            Action(39524, "close", 1, 2212),
-        ),
-        until_ms=60000,
-        reported_ms=(),
+    "two clients are restarted, and one of them crashes after that": history(
+        [JAVA, JAVA._replace(session_timeout_ms=15_000)],
+        Action(28_729, "roll", 0, 1_000),
+        Action(35_757, "crash_loop", 1, 4),
+        Action(39_524, "close", 1, 2_212),
     ),
-    "one client is restarted twice, on two hosts": History(
-        Setup(
-            (
-                ConsumerSetup(assignors=("cooperative-sticky",)),
-                ConsumerSetup(kind="librdkafka", assignors=("cooperative-sticky",)),
-            ),
-        ),
-        (
-            Action(32625, "unsubscribe", 1),
-            Action(39403, "subscribe", 1, 6),
-            Action(42050, "lose_host", 1, 674),
-            Action(43745, "close", 1, 12493),
-        ),
-        until_ms=90000,
-        reported_ms=(),
+    "one client is restarted twice, on two hosts": history(
+        [COOPERATIVE, COOPERATIVE._replace(kind="librdkafka")],
+        Action(32_625, "unsubscribe", 1),
+        Action(39_403, "subscribe", 1, 6),
+        Action(42_050, "lose_host", 1, 674),
+        Action(43_745, "close", 1, 12_493),
+        until_ms=90_000,
     ),
-    "a static member comes back to a group that others would have filled": History(
-        Setup(
-            (
-                ConsumerSetup(kind="modern"),
-                ConsumerSetup(kind="modern"),
-                ConsumerSetup(kind="modern", instance_id="i-3"),
-            ),
-            max_size=3,
-        ),
-        (
-            Action(3324, "kill", 1),
-            Action(4554, "close", 2),
-            Action(28832, "kill", 2, 27147),
-            Action(32686, "kill_coordinator", 1, 3774),
-        ),
-        until_ms=60000,
-        reported_ms=(),
+    "a static member comes back to a group that others would have filled": history(
+        [JAVA._replace(kind="modern"), JAVA._replace(kind="modern"), JAVA._replace(kind="modern", instance_id="i-3")],
+        Action(3_324, "kill", 1),
+        Action(4_554, "close", 2),
+        Action(28_832, "kill", 2, 27_147),
+        Action(32_686, "kill_coordinator", 1, 3_774),
+        max_size=3,
     ),
-    "a restart takes longer than the session": History(
-        Setup(
-            (
-                ConsumerSetup(),
-                ConsumerSetup(session_timeout_ms=6000),
-            ),
-        ),
-        (
-            Action(5518, "block", 0, 21961),
-            Action(6787, "close", 1, 7820),
-        ),
-        until_ms=60000,
-        reported_ms=(16758,),
+    "a restart takes longer than the session": history(
+        [JAVA, JAVA._replace(session_timeout_ms=6_000)],
+        Action(5_518, "block", 0, 21_961),
+        Action(6_787, "close", 1, 7_820),
+        reported_ms=(16_758,),
     ),
-    "a client leaves amid a rebalance that began for another one": History(
-        Setup(
-            (ConsumerSetup(session_timeout_ms=15000),),
-        ),
-        (
-            Action(10968, "lose_host", 0, 4980),
-            Action(16207, "die_joining"),
-            Action(21564, "start", 0, 1),
-            Action(25285, "close", 0, 6922),
-        ),
-        until_ms=40000,
-        reported_ms=(),
+    "a client leaves amid a rebalance that began for another one": history(
+        [JAVA._replace(session_timeout_ms=15_000)],
+        Action(10_968, "lose_host", 0, 4_980),
+        Action(16_207, "die_joining"),
+        Action(21_564, "start", 0, 1),
+        Action(25_285, "close", 0, 6_922),
+        until_ms=40_000,
     ),
-    "a member sends SyncGroup, which renews no session, and is silent": History(
-        Setup(
-            (
-                ConsumerSetup(),
-                ConsumerSetup(instance_id="i-1"),
-                ConsumerSetup(instance_id="i-2", session_timeout_ms=6000, starts=False),
-            ),
-            max_size=2,
-            seed=10003028,
-        ),
-        (
-            Action(13416, "lose_host", 0, 16556),
-            Action(24138, "start", 2, 5),
-            Action(24935, "suspend", 2, 5357),
-            Action(31022, "cut", 2, 4801),
-        ),
-        until_ms=60000,
-        reported_ms=(),
+    "a member sends SyncGroup, which renews no session, and is silent": history(
+        [
+            JAVA,
+            JAVA._replace(instance_id="i-1"),
+            JAVA._replace(instance_id="i-2", session_timeout_ms=6_000, starts=False),
+        ],
+        Action(13_416, "lose_host", 0, 16_556),
+        Action(24_138, "start", 2, 5),
+        Action(24_935, "suspend", 2, 5_357),
+        Action(31_022, "cut", 2, 4_801),
+        max_size=2,
+        seed=10003028,
     ),
-    "a static member is restarted twice, the second time for longer": History(
-        Setup(
-            (ConsumerSetup(kind="modern", instance_id="i-0"),),
-        ),
-        (
-            Action(46623, "lose_host", 0, 5083),
-            Action(63562, "close"),
-            Action(76070, "kill", 0, 3886),
-        ),
-        until_ms=90000,
-        reported_ms=(),
+    "a static member is restarted twice, the second time for longer": history(
+        [JAVA._replace(kind="modern", instance_id="i-0")],
+        Action(46_623, "lose_host", 0, 5_083),
+        Action(63_562, "close"),
+        Action(76_070, "kill", 0, 3_886),
+        until_ms=90_000,
     ),
 }

@@ -9,6 +9,7 @@ from tests.world.history import Action, ConsumerSetup, History, Setup
 JAVA: Final = ConsumerSetup()
 COOPERATIVE: Final = ConsumerSetup(assignors=("cooperative-sticky",))
 COMPANY: Final = ConsumerSetup(assignors=(COMPANY_ASSIGNOR,))
+STICKY: Final = ConsumerSetup(assignors=("sticky",))
 MODERN: Final = ConsumerSetup("modern", ())
 UNTIL_MS: Final = 60_000
 

@@ -3,7 +3,7 @@
 from typing import Final
 
 from tests.world.corpus.shapes import COMPANY, COOPERATIVE, JAVA, MODERN, history
-from tests.world.history import Action, ConsumerSetup, History, Setup
+from tests.world.history import Action, History
 
 FOUND: Final[dict[str, History]] = {
     "a static member of the new protocol crashes and comes back": history(
@@ -13,7 +13,10 @@ FOUND: Final[dict[str, History]] = {
         [MODERN._replace(instance_id="i-0"), MODERN],
         Action(20_000, "kill", 0, 2_000),
         Action(25_000, "kill"),
-        reported_ms=(24_000, 29_000),
+        reported_ms=(
+            24_000,
+            29_000,
+        ),
     ),
     "a static member of the new protocol crashes again and again": history(
         [MODERN._replace(instance_id="i-1")], Action(20_000, "crash_loop", 0, 3)
@@ -49,10 +52,7 @@ FOUND: Final[dict[str, History]] = {
         Action(18_120, "close", 0, 28_643),
     ),
     "a static member is away, and its group is full": history(
-        [JAVA._replace(instance_id="i-0")],
-        Action(31_081, "close", 0, 19_879),
-        Action(35_718, "kill"),
-        max_size=1,
+        [JAVA._replace(instance_id="i-0")], Action(31_081, "close", 0, 19_879), Action(35_718, "kill"), max_size=1
     ),
     "a static member of the new protocol is away during two starts": history(
         [MODERN._replace(instance_id="i-0")],
@@ -61,11 +61,7 @@ FOUND: Final[dict[str, History]] = {
         Action(39_403, "stop_coordinator", 0, 829),
     ),
     "static members come back after a rebalance was lost": history(
-        [
-            COOPERATIVE._replace(instance_id="i-0"),
-            COOPERATIVE,
-            COOPERATIVE._replace(instance_id="i-2"),
-        ],
+        [COOPERATIVE._replace(instance_id="i-0"), COOPERATIVE, COOPERATIVE._replace(instance_id="i-2")],
         Action(26_330, "starve", 0, 7_558),
         Action(28_662, "remove_member", 2),
         Action(31_714, "lose_host"),
@@ -80,12 +76,7 @@ FOUND: Final[dict[str, History]] = {
         consumer_heartbeat_ms=1_000,
     ),
     "static members are restarted around a start of the coordinator": history(
-        [
-            JAVA,
-            COMPANY,
-            COMPANY._replace(instance_id="i-2"),
-            COMPANY._replace(instance_id="i-3"),
-        ],
+        [JAVA, COMPANY, COMPANY._replace(instance_id="i-2"), COMPANY._replace(instance_id="i-3")],
         Action(32_629, "roll", 0, 2_001),
         Action(36_802, "close", 1, 1_069),
         Action(37_679, "kill_coordinator", 2, 5_890),
@@ -127,15 +118,15 @@ FOUND: Final[dict[str, History]] = {
         Action(12_157, "close", 0, 8_008),
         Action(25_769, "stop_coordinator", 0, 2_240),
         Action(25_999, "suspend", 1, 5_132),
-        max_size=2,
-        seed=9_001_885,
         until_ms=40_000,
+        max_size=2,
+        seed=9001885,
     ),
     "a static member joins in the ms in which it is removed": history(
         [MODERN._replace(instance_id="i-0"), MODERN, MODERN],
         Action(4_183, "cut", 1, 6_300),
         Action(43_144, "lose_host", 0, 2_026),
-        seed=9_000_429,
+        seed=9000429,
     ),
     "a static member that has ended is assigned what it had": history(
         [COMPANY._replace(instance_id="i-3", session_timeout_ms=15_000, max_poll_interval_ms=12_000), COMPANY],
@@ -146,8 +137,8 @@ FOUND: Final[dict[str, History]] = {
         [JAVA._replace(instance_id="i-0"), JAVA._replace(starts=False)],
         Action(31_023, "crash_loop", 0, 5),
         Action(33_448, "kill", 1, 5_846),
-        topics=(("t", 1),),
         until_ms=90_000,
+        topics=(("t", 1),),
     ),
     "a static classic member of a consumer group commits after a start, and is gone": history(
         [JAVA._replace(instance_id="i-0"), MODERN],
@@ -174,16 +165,16 @@ FOUND: Final[dict[str, History]] = {
         ],
         Action(8_022, "crash_loop", 2, 5),
         Action(20_068, "start", 1, 6),
-        topics=(("t", 2),),
         until_ms=40_000,
+        topics=(("t", 2),),
     ),
     "a static member of the new protocol leaves for a moment before a start, and finds no room": history(
         [MODERN._replace(instance_id="i-0")],
         Action(33_551, "stop_coordinator", 0, 2_483),
         Action(73_069, "close", 0, 776),
         Action(73_858, "kill_coordinator", 0, 4_466),
-        max_size=1,
         until_ms=90_000,
+        max_size=1,
     ),
     "an administrator removes a static member before it is back": history(
         [JAVA._replace(instance_id="i-2", session_timeout_ms=6_000)],
@@ -192,26 +183,58 @@ FOUND: Final[dict[str, History]] = {
         Action(16_106, "remove_member"),
         until_ms=40_000,
     ),
-    "a new process of a static member is cut off before it is told what it has": History(
-        Setup(
-            (
-                ConsumerSetup(instance_id="i-0"),
-                ConsumerSetup(instance_id="i-1"),
-                ConsumerSetup(),
-                ConsumerSetup(instance_id="i-3"),
-                ConsumerSetup(instance_id="i-4"),
-            ),
-            topics=(("t", 4),),
-            seed=6001083,
-        ),
-        (
-            Action(17996, "cut", 0, 26977),
-            Action(18409, "suspend", 4, 17240),
-            Action(18530, "delete_offsets", 2),
-            Action(19185, "kill", 0, 1955),
-            Action(21340, "cut", 0, 3029),
-        ),
-        until_ms=40000,
-        reported_ms=(),
+    "a new process of a static member is cut off before it is told what it has": history(
+        [
+            JAVA._replace(instance_id="i-0"),
+            JAVA._replace(instance_id="i-1"),
+            JAVA,
+            JAVA._replace(instance_id="i-3"),
+            JAVA._replace(instance_id="i-4"),
+        ],
+        Action(17_996, "cut", 0, 26_977),
+        Action(18_409, "suspend", 4, 17_240),
+        Action(18_530, "delete_offsets", 2),
+        Action(19_185, "kill", 0, 1_955),
+        Action(21_340, "cut", 0, 3_029),
+        until_ms=40_000,
+        topics=(("t", 4),),
+        seed=6001083,
+    ),
+    "a static member is refused in a join phase, and says goodbye by a commit": history(
+        [COOPERATIVE, COOPERATIVE, COOPERATIVE._replace(instance_id="i-2", max_poll_interval_ms=12_000)],
+        Action(7_140, "lose_host", 0, 20_124),
+        Action(9_387, "roll", 0, 10_001),
+        Action(12_337, "kill", 0, 6_061),
+        Action(13_122, "refuse", 2, 5_032),
+        initial_delay_ms=3_000,
+        max_size=2,
+    ),
+    "a static member of the new protocol is kept out by its own first heartbeat": history(
+        [MODERN._replace(instance_id="i-2")],
+        Action(20_039, "kill", 0, 1_137),
+        Action(23_010, "cut", 0, 27_750),
+        consumer_session_ms=6_000,
+    ),
+    "a static member was removed and came back before it was restarted": history(
+        [JAVA._replace(instance_id="i-2", session_timeout_ms=6_000)],
+        Action(33_017, "mute", 0, 22_548),
+        Action(46_139, "kill", 0, 6_947),
+    ),
+    "a static member of a mixed group is replaced after a kill of the coordinator": history(
+        [MODERN, JAVA._replace(instance_id="i-2")],
+        Action(4_494, "kill", 1, 6_487),
+        Action(10_993, "kill_coordinator", 1, 3_006),
+        initial_delay_ms=3_000,
+        seed=70015386,
+    ),
+    "a static member was restarted while the coordinator was away for the second time": history(
+        [COMPANY, COMPANY._replace(instance_id="i-2")],
+        Action(5_447, "stop_coordinator", 0, 1_087),
+        Action(66_269, "kill", 1, 4_087),
+        Action(68_164, "kill_coordinator", 0, 3_969),
+        Action(77_040, "remove_member"),
+        until_ms=90_000,
+        initial_delay_ms=3_000,
+        max_size=2,
     ),
 }

@@ -149,4 +149,11 @@ FOUND: Final[dict[str, History]] = {
         topics=(("t", 6), ("u", 1)),
         until_ms=40_000,
     ),
+    "a topic is made again while the group is empty and the coordinator is away": history(
+        [JAVA],
+        Action(4_698, "lose_host", 0, 22_500),
+        Action(18_047, "delete_topic", 0, 3_076),
+        Action(20_944, "stop_coordinator", 0, 933),
+        until_ms=40_000,
+    ),
 }
