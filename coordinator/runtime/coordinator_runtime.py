@@ -13,7 +13,6 @@ from coordinator.core.decision import Environment, OperationContext
 from coordinator.core.operation import ADVANCE, Operation
 from coordinator.core.partitioning import partition_for
 from coordinator.deadlines import deadline_after
-from coordinator.runtime.batch import QueuedOperation
 from coordinator.runtime.key_timers import KeyTimers
 from coordinator.runtime.load_progress import LoadProgress
 from coordinator.runtime.shard import LOAD_RETRY_MS_AT_MOST, Machine, RequestDrain, Shard, ShardState
@@ -112,7 +111,7 @@ class CoordinatorRuntime(ShardDrains, ABC, Generic[Machine]):
         return OperationContext(None, 0, "", "", self.environment, 0, 0)
 
     def _enqueue_internal(self, operation: Operation, key: str, request: object = None) -> None:
-        self._enqueue(self.shard_of(key), QueuedOperation(operation, key, request, self._internal_context()))
+        self.submit(operation, key, request, self._internal_context())
 
     # -------------------------------------------------------------------------------------------------------- loading
 

@@ -2,6 +2,8 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any
 
+from coordinator.core.decision import OperationContext
+from coordinator.core.operation import Operation
 from coordinator.runtime.batch import QueuedOperation
 from coordinator.runtime.shard import Shard
 
@@ -19,6 +21,9 @@ class ShardDrains:
     @property
     def is_dirty(self) -> bool:
         """Whether a drain comes anyway."""
+
+    def submit(self, operation: Operation, key: str, request: Any, context: OperationContext) -> None:
+        """Queue an operation on a key, its request prepared; the response goes to `context.request_id`."""
 
     def _enqueue(self, shard: Shard[Any], queued: QueuedOperation) -> None: ...
     def _mark_dirty(self, shard: Shard[Any]) -> None: ...

@@ -1,12 +1,15 @@
 """The shards of a coordinator are drained when they have work. Compiled: each iteration of the loop does."""
 
+from coordinator.core.partitioning cimport partition_for
 from coordinator.runtime.shard_queue cimport ShardQueue
 
 from collections import deque
 
 from coordinator.runtime import turns
+from coordinator.runtime.batch import QueuedOperation
 
 cdef Py_ssize_t OPERATIONS_AT_ONCE = turns.OPERATIONS_AT_ONCE
+cdef object QUEUED_OPERATION = QueuedOperation
 cdef Py_ssize_t FILES_AT_ONCE = turns.FILES_AT_ONCE
 
 
@@ -19,6 +22,12 @@ cdef class ShardDrains:
     @property
     def is_dirty(self):
         return len(self._dirty) > 0
+
+    def submit(self, operation, str key not None, request, context):
+        cdef tuple shards = self.shards
+        shard = shards[<Py_ssize_t>partition_for(key, len(shards))]
+        (<ShardQueue>shard).submit(QUEUED_OPERATION(operation, key, request, context))
+        self.mark(shard)
 
     def _enqueue(self, ShardQueue shard not None, queued):
         shard.submit(queued)
