@@ -27,6 +27,9 @@ cpdef int response_header_version(int api_key, int api_version) except -1
 # Reads up to the first byte of the body. Unknown API keys are read as not flexible.
 cdef int read_request_header(Reader *r, HeaderFields *header) except -1
 
+# The header, of any key and version, and where the body begins in `frame`.
+cdef RequestHeader request_header(frame, Py_ssize_t start, Py_ssize_t *body_start)
+
 cdef int write_response_header(Writer *w, int32_t correlation_id, int header_version) except -1
 
 cpdef bytes encode_response(int32_t correlation_id, Message message, int version, list apart=*, pause=*)

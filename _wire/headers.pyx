@@ -85,17 +85,23 @@ cdef class RequestHeader:
 
 def decode_request_header(frame, Py_ssize_t start=0):
     """Return the header, of any key and version, and the position of the body in `frame`."""
+    cdef Py_ssize_t body_start
+    header = request_header(frame, start, &body_start)
+    return header, body_start
+
+
+cdef RequestHeader request_header(frame, Py_ssize_t start, Py_ssize_t *body_start):
     cdef Reader r
     cdef HeaderFields fields
     open_reader(&r, frame, start, b"RequestHeader", 1)
     try:
         read_request_header(&r, &fields)
-        body_start = start + (r.position - r.start)
+        body_start[0] = start + (r.position - r.start)
         client_id = None
         if fields.client_id != NULL:
             r.position = <const uint8_t *>fields.client_id
             client_id = decode_utf8(at(&r, b"client_id"), fields.client_id_size)
-        return RequestHeader(fields.api_key, fields.api_version, fields.correlation_id, client_id), body_start
+        return RequestHeader(fields.api_key, fields.api_version, fields.correlation_id, client_id)
     finally:
         close_reader(&r)
 

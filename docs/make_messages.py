@@ -3,7 +3,9 @@
 import ast
 import importlib
 import pkgutil
+import re
 import sys
+import textwrap
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -22,6 +24,7 @@ UNDERSTOOD: Final = SOURCE / "config" / "understood.py"
 OPEN: Final = "…"
 """What differs from one time to the next."""
 LEVELS: Final = {"info": "info", "warning": "warning", "error": "error", "exception": "error"}
+CYTHON_LOG_CALL: Final = re.compile(r"^( +)logger\.\w+\((?:.*\)|\n(?:\1 .*\n)*\1\))$", re.MULTILINE)
 SETTINGS: Final = "ConfigError"
 FOLDER: Final = ("DataDirectoryError", "UnusableDirectory", "MetadataError")
 ADDRESS: Final = ("ListenError", "BrokerPortError")
@@ -131,6 +134,11 @@ def _constants(module: ast.Module) -> Iterator[tuple[str, str]]:
                 yield name, text
 
 
+def _log_calls(cython: str) -> ast.Module:
+    """The statements of a compiled module that log."""
+    return ast.parse("\n".join(textwrap.dedent(call[0]) for call in CYTHON_LOG_CALL.finditer(cython)))
+
+
 def settings_by_constant() -> dict[str, str]:
     """The name of the constant of a setting → the name of the setting."""
     names = {}
@@ -147,8 +155,10 @@ def messages() -> tuple[list[LogLine], dict[str, list[str]]]:
     settings = settings_by_constant()
     lines: dict[tuple[str, str], LogLine] = {}
     raised: dict[str, set[str]] = {}
-    for path in sorted(SOURCE.rglob("*.py")):
-        found = Messages(ast.parse(path.read_text(encoding="utf-8")), settings, is_of_settings=path == UNDERSTOOD)
+    for path in sorted((*SOURCE.rglob("*.py"), *SOURCE.rglob("*.pyx"))):
+        text = path.read_text(encoding="utf-8")
+        module = ast.parse(text) if path.suffix == ".py" else _log_calls(text)
+        found = Messages(module, settings, is_of_settings=path == UNDERSTOOD)
         for line in found.lines:
             before = lines.get((line.level, line.text))
             fields = (*before.fields, *line.fields) if before else line.fields

@@ -26,7 +26,7 @@ def java_string_hash(str text not None):
     return hash_of(text)
 
 
-def partition_for(str name not None, uint32_t partitions):
+cpdef uint32_t partition_for(str name, uint32_t partitions) except? 0xFFFFFFFF:
     cdef int32_t value = <int32_t>hash_of(name)
     if value == INT32_MIN:
         return 0                        # it has no positive counterpart

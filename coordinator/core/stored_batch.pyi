@@ -1,3 +1,7 @@
+from collections.abc import Mapping
+from typing import Any
+
+from coordinator.core.event import Event
 from coordinator.core.stored import Producer
 
 class StoredBatch:
@@ -22,3 +26,11 @@ class StoredBatch:
 
         Returns whether they were added.
         """
+
+def batches_of(
+    events: tuple[Event, ...], makers: Mapping[type, Any], state: Any, transactional: type
+) -> list[StoredBatch]:
+    """The records that `makers`, by class of event, make of events over a state that these were not applied to yet.
+
+    A maker gets an event, the state, and all events. Those of class `transactional` belong to their producer.
+    """

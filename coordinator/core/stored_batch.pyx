@@ -116,6 +116,25 @@ cdef class StoredBatch:
         return f"StoredBatch(producer={self.producer!r}, records={self.records!r})"
 
 
+def batches_of(tuple events not None, dict makers not None, state, transactional):
+    cdef list batches = [], records
+    cdef StoredBatch last = None
+    for event in events:
+        make = makers.get(type(event))
+        if make is None:
+            continue
+        records = make(event, state, events)
+        if not records:
+            continue
+        producer = event.producer if type(event) is transactional else None
+        if last is not None and (last.producer is producer or last.producer == producer):
+            last.extend(records)
+        else:
+            last = StoredBatch(producer, records)
+            batches.append(last)
+    return batches
+
+
 cdef StoredBatch written_batch(bytes piece, Py_ssize_t count, Py_ssize_t records_bytes):
     """Written records of no producer, which take so many bytes in a batch of their own."""
     cdef StoredBatch batch = StoredBatch.__new__(StoredBatch)

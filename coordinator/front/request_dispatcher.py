@@ -8,31 +8,28 @@ from typing import Any, Final
 import msgspec
 
 from _wire.errors import ErrorCode, MalformedMessage
-from _wire.headers import RequestHeader, decode_request_header
+from _wire.headers import RequestHeader
 from _wire.messages.api_versions import ApiVersionsRequest
 from _wire.release import Release
-from coordinator.config.network_keys import SOCKET_REQUEST_MAX_ELEMENTS
 from coordinator.core.decision import Environment
 from coordinator.core.groups.old_clients import RefusedVersion
 from coordinator.front.api_versions import unsupported_api_versions
 from coordinator.front.connection import Connection
 from coordinator.front.dispatch import DEFERRED, NO_RESPONSE, Route, refused
 from coordinator.front.limits import ConnectionLimits
-from coordinator.front.long_messages import TooLong, not_in_steps
 from coordinator.front.old_clients import OldClients
 from coordinator.front.pending_requests import PendingRequests
 from coordinator.front.rejection_log import RejectionLog
 from coordinator.front.request_chain import RequestChain
 from coordinator.front.request_context import RequestContext
 from coordinator.front.request_runner import RequestRunner
+from coordinator.front.request_serving import CLIENT_ID_CHARACTERS_MAX, RequestServing
 from coordinator.front.response_changes import ResponseChanges
 from coordinator.front.slow_peers import SlowPeers
 from coordinator.front.throttling import Throttling
 from coordinator.runtime.pauses import Pause, in_steps, in_steps_beside
 from coordinator.runtime.slices import SlicedWork, Slices, Steps
 
-CLIENT_ID_CHARACTERS_MAX: Final = 1_024
-"""What counts of a client id. It is part of member ids, which are kept several times, and may have 32 KiB."""
 BYTES_OF_LONG_REQUEST: Final = 16
 """What a request with very many elements takes for each byte of it, decoded and with its response: 10 to 35."""
 
@@ -69,7 +66,7 @@ class PassesOn(msgspec.Struct, frozen=True, kw_only=True):
     """(how requests are served here) → how all requests are served."""
 
 
-class RequestDispatcher:
+class RequestDispatcher(RequestServing):
     """Serves the connections of all listeners."""
 
     def __init__(
@@ -90,13 +87,8 @@ class RequestDispatcher:
         chain, throttling = path.chain, path.throttling
         self._slices = slices
         self.fire_due = fire_due
-        self._elements_max = environment.config[SOCKET_REQUEST_MAX_ELEMENTS]
-        self.routes: Final = chain.routes
-        """What is served now, as far as its handlers are made."""
-        self.route: Final = chain.route
-        """API key → the route of an API, None if it is not served."""
+        super().__init__(chain, path.runner.run, environment)
         self.served: Final = chain.served
-        self._run = path.runner.run
         self._pending = pending
         self._limits = peers.limits
         self._slow_peers = peers.slow_peers
@@ -109,7 +101,6 @@ class RequestDispatcher:
         """The connection stays busy until the request is answered."""
         throttling.on_switch(self.compose)
         self.compose()
-        self._environment = environment
         self.connections: set[Connection] = set()
 
     def opened(self, connection: Connection) -> None:
@@ -149,40 +140,6 @@ class RequestDispatcher:
     def _serve_measured(self, connection: Connection, frame: bytes) -> None:
         self._throttling.begin(connection, len(frame))
         self._serve(connection, frame)
-
-    def _serve(self, connection: Connection, frame: bytes) -> None:
-        try:
-            header, body_start = decode_request_header(frame)
-            route, version = self.routes.get(header.api_key) or self.route(header.api_key), header.api_version
-            if route is None or not route.min_version <= version <= route.max_version:
-                self._reject_unsupported(connection, header, route)
-                return
-            try:
-                request: Any = route.decode(frame, version, body_start, False, self._elements_max, not_in_steps)
-            except TooLong:
-                request = None
-        except MalformedMessage as problem:
-            connection.reject(str(problem))
-            return
-        client_id = header.client_id or ""
-        call = connection.call = RequestContext(
-            None,
-            version,
-            client_id if len(client_id) <= CLIENT_ID_CHARACTERS_MAX else cut(client_id),
-            connection.client_host,
-            self._environment,
-            0,
-            0,
-            connection,
-            route,
-            request,
-            header.correlation_id,
-        )
-        if request is None:
-            connection.is_long = True
-            self._run(partial(self._handle_long, frame, body_start), request, call)
-        else:
-            self._run(route.handler, request, call)
 
     def _handle_long(self, frame: bytes, body_start: int, _: None, call: RequestContext) -> Steps[Any]:
         """Decode a request in steps, and when it is known as a whole, handle it."""

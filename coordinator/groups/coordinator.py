@@ -20,7 +20,6 @@ from coordinator.core.kinds import operations
 from coordinator.core.kinds.table import KINDS
 from coordinator.core.offsets.delete import GoneTopics
 from coordinator.core.operation import Operation
-from coordinator.core.partitioning import partition_for
 from coordinator.core.share_records import RecordsReport
 from coordinator.deadlines import deadline_after
 from coordinator.groups.audit_projection import AuditProjection
@@ -128,10 +127,7 @@ class GroupCoordinator(CoordinatorRuntime[GroupStateMachine]):
 
     # ----------------------------------------------------------------------------------------------------- operations
 
-    def enqueue(self, operation: Operation, group_id: str, prepared: Any, context: OperationContext) -> None:
-        """Queue an operation on a group, its request prepared; the response goes to `context.request_id`."""
-        shard = self.shards[partition_for(group_id, len(self.shards))]
-        self._enqueue(shard, QueuedOperation(operation, group_id, prepared, context))
+    enqueue = CoordinatorRuntime.submit
 
     def drain_later(self, partition: int) -> None:
         """Have a drain handle what was queued in this partition."""

@@ -62,6 +62,8 @@ cdef class SessionTable:
     cdef readonly uint64_t authorizations   # counts what takes back the authorization of all members
     cdef uint64_t changes               # counts what closes the heartbeats with an epoch of all groups
 
+    cpdef int set_group(self, str group_id, int32_t generation_id, bint open) except -1
+    cpdef int close_heartbeats(self, str group_id) except -1
     cdef inline bint has_due_timer(self, int64_t now_ms) noexcept:
         """Whether a timer of the wheel is due, of a session or of anything else."""
         cdef int64_t due_ms = self.wheel.next_deadline_ms()

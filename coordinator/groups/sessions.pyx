@@ -190,11 +190,12 @@ cdef class SessionTable:
         cdef Session session = self.find(group_id, member_id)
         return None if session is None else session.timeout_ms
 
-    def set_group(self, str group_id not None, int32_t generation_id, bint open):
+    cpdef int set_group(self, str group_id, int32_t generation_id, bint open) except -1:
         """Open or close the fast path for a generation of the group."""
         cdef GroupSessions group = self._group(group_id)
         group.generation_id = generation_id
         group.open = open
+        return 0
 
     def open_heartbeats(self, str group_id not None, str member_id not None, int32_t member_epoch,
                         int32_t heartbeat_interval_ms, str client_id not None, str client_host not None,
@@ -215,11 +216,12 @@ cdef class SessionTable:
         session.group_changes = session.group.changes
         session.all_changes = self.changes
 
-    def close_heartbeats(self, str group_id not None):
+    cpdef int close_heartbeats(self, str group_id) except -1:
         """Leave the heartbeats with an epoch of a group to the core: something of the group has changed."""
         cdef GroupSessions group = <GroupSessions>self.groups.get(group_id)
         if group is not None:
             group.changes += 1
+        return 0
 
     def close_all_heartbeats(self):
         """Leave all heartbeats with an epoch to the core: topics, configs, features or the clock may have changed."""

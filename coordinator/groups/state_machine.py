@@ -4,13 +4,13 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from typing import Any, Final, Protocol
 
 from coordinator.core.address_limits import AddressLimits, PendingMember
-from coordinator.core.decision import NOTHING, Decision, Environment, OperationContext
+from coordinator.core.decision import Decision, Environment
 from coordinator.core.event import Event
 from coordinator.core.groups.background_work import StartWork
-from coordinator.core.groups.events import GroupCreated, GroupRemoved
+from coordinator.core.groups.events import GroupCreated
 from coordinator.core.groups.group import Group
 from coordinator.core.groups.states import STABLE, GroupState
-from coordinator.core.kinds.stored import StoredGroups, records_of
+from coordinator.core.kinds.stored import StoredGroups
 from coordinator.core.kinds.table import KINDS, new_group
 from coordinator.core.offsets.events import (
     OffsetsCommitted,
@@ -23,10 +23,10 @@ from coordinator.core.offsets.records import CommittedOffset
 from coordinator.core.operation import Scope
 from coordinator.core.stored_batch import StoredBatch
 from coordinator.groups.background_work import GroupWork, StartedWork
+from coordinator.groups.decided_groups import DecidedGroups
 from coordinator.groups.offsets_stream import GroupReplay
 from coordinator.groups.sessions import SessionTable
 from coordinator.groups.steady_commits import SteadyCommit
-from coordinator.groups.transition_log import log_transition
 from coordinator.runtime.batch import QueuedOperation, RecordsTooLarge
 from coordinator.runtime.interfaces import Store
 from coordinator.runtime.slices import Steps
@@ -52,7 +52,7 @@ LOGGED: Final[dict[type, Callable[[Any], None]]] = {
 OFFSET_EVENTS: Final[frozenset[type]] = frozenset({TransactionalOffsetsCommitted, TransactionCompleted, OffsetsDeleted})
 """Those that may change which groups have offsets pending of a transaction."""
 
-RARE_EVENTS: Final = OFFSET_EVENTS | PENDING_MEMBER_ADDED | LOGGED.keys()
+RARE_EVENTS: Final[frozenset[type]] = OFFSET_EVENTS | PENDING_MEMBER_ADDED | frozenset(LOGGED)
 
 
 class GroupObserver(Protocol):
@@ -71,7 +71,7 @@ OnApplied = Callable[[Sequence[Event], GroupState], None]
 """(events of a decision, state that they left their group in)."""
 
 
-class GroupStateMachine:
+class GroupStateMachine(DecidedGroups):
     """Groups by group id, with their sessions."""
 
     def __init__(
@@ -85,29 +85,19 @@ class GroupStateMachine:
         """`observer` is called after each event, `on_applied` with the events of each decision that was applied,
         and the state of its group then. `work` does what decisions start beside the requests.
         """
-        self.groups: dict[str, Group[Any]] = {}
+        super().__init__(sessions, observer, on_applied, RARE_EVENTS)
         self._in_transaction = GroupsInTransaction()
-        self.sessions = sessions
         self._loading = StoredGroups()
         self._rebuilding = StoredGroups()
-        self._newly_stable: dict[str, int] = {}
-        """Group id → generation that became stable: once it is stored, heartbeats need not come to the shard."""
-        self._observer = observer
         self._environment = environment
         self._addresses = environment.addresses
         self._work = work
-        self._on_applied = on_applied
 
     # ------------------------------------------------------------------------------------------------------- operations
 
     @property
     def states(self) -> Mapping[str, Group[Any]]:
         return self.groups
-
-    def decide(self, queued: QueuedOperation) -> Decision:
-        key = queued.key
-        target = self._target_of_all(queued) if key is None else self.groups.get(key)
-        return queued.operation.decide(target, queued.request, queued.context)
 
     def _target_of_all(self, queued: QueuedOperation) -> Mapping[str, Group[Any]]:
         """What an operation over the whole shard is about (`Scope`)."""
@@ -125,47 +115,12 @@ class GroupStateMachine:
             return operation.too_large(group, queued.request, queued.context)
         return None
 
-    def records(self, key: str, decision: Decision) -> list[StoredBatch]:
-        return records_of(decision.events, self.groups.get(key))
-
-    def apply(self, key: str, decision: Decision, now_ms: int) -> None:
-        events = decision.events
-        if events:
-            state = self._apply_events(key, events)
-            if not (decision.no_step_follows or decision.keeps_heartbeats):
-                self.sessions.close_heartbeats(key)
-        # At once: an expiry later in the same batch finds the member alive. A batch that fails ends all sessions.
-        for effect in decision.effects:
-            effect.apply(self, key, now_ms)
-        if events and self._on_applied is not None:
-            self._on_applied(events, state)
-
-    def _apply_events(self, key: str, events: Sequence[Event]) -> GroupState:
-        """Apply events in their order; returns the state that they leave the group in."""
-        observer = self._observer
-        group = self.groups.get(key)
-        first_change: tuple[Event, GroupState] | None = None
-        for event in events:
-            if group is None:
-                group = self._create(key, event)
-            before = group.membership
-            state, generation_id = before.state, before.generation_id
-            if type(event) in RARE_EVENTS:
-                self._apply_and_note(event, group)
-            else:
-                event.apply(group)
-            if observer is not None:
-                observer.project(event, group, state, generation_id)
-            after = group.membership
-            if after.state is not state or after.generation_id != generation_id or after is not before:
-                first_change = first_change or (event, state)
-                self._state_changed(event, group)
-                if type(event) is GroupRemoved:
-                    group = None
-        if first_change is not None:
-            log_transition(first_change[0], after, first_change[1])
-        left_in: GroupState = after.state
-        return left_in
+    def _removed(self, key: str) -> None:
+        """The group was removed by an event."""
+        del self.groups[key]
+        self.sessions.end_all(key)
+        if self._addresses is not None:
+            self._addresses.group_removed(key)
 
     def _create(self, key: str, event: Event) -> Group[Any]:
         assert isinstance(event, GroupCreated), (event, "of a group that does not exist")
@@ -237,34 +192,6 @@ class GroupStateMachine:
         event.apply(group)
         gone = [producer_id for producer_id in before if not group.offsets.pending_of(producer_id)]
         self._in_transaction.discard_group(group.group_id, gone)
-
-    def _state_changed(self, event: Event, group: Group[Any]) -> None:
-        group_id, membership = group.group_id, group.membership
-        # The fast path closes at once; it opens again when a stable generation is stored.
-        self.sessions.set_group(group_id, membership.generation_id, False)
-        if membership.state is STABLE and group.kind.has_fast_heartbeats:
-            self._newly_stable[group_id] = membership.generation_id
-        elif self._newly_stable:
-            self._newly_stable.pop(group_id, None)
-        if type(event) is GroupRemoved:
-            del self.groups[group_id]
-            self.sessions.end_all(group_id)
-            if self._addresses is not None:
-                self._addresses.group_removed(group_id)
-
-    def advance(self, key: str, context: OperationContext) -> Decision:
-        group = self.groups.get(key)
-        return NOTHING if group is None else group.kind.advance(group.membership, context)
-
-    def deadline_ms(self, key: str) -> int | None:
-        group = self.groups.get(key)
-        return None if group is None else group.kind.next_deadline_ms(group.membership)
-
-    def stored(self) -> None:
-        if self._newly_stable:
-            for group_id, generation_id in self._newly_stable.items():
-                self.sessions.set_group(group_id, generation_id, True)
-            self._newly_stable.clear()
 
     # ---------------------------------------------------------------------------------------------------------- loading
 

@@ -4,7 +4,6 @@ Counterpart in Kafka: `CoordinatorRuntime`.
 """
 
 from abc import ABC, abstractmethod
-from collections import deque
 from collections.abc import Callable, Iterable
 from time import perf_counter
 from typing import Final, Generic, TypeAlias
@@ -14,10 +13,10 @@ from coordinator.core.decision import Environment, OperationContext
 from coordinator.core.operation import ADVANCE, Operation
 from coordinator.core.partitioning import partition_for
 from coordinator.deadlines import deadline_after
-from coordinator.runtime.batch import QueuedOperation
 from coordinator.runtime.key_timers import KeyTimers
 from coordinator.runtime.load_progress import LoadProgress
 from coordinator.runtime.shard import LOAD_RETRY_MS_AT_MOST, Machine, RequestDrain, Shard, ShardState
+from coordinator.runtime.shard_drains import ShardDrains
 from coordinator.runtime.timer_keys import KeyTimerKey, LoadRetryKey
 from coordinator.timers.wheel import TimerWheel
 
@@ -25,21 +24,19 @@ LOAD_SECONDS_AT_ONCE: Final = 0.002
 """How long partitions are loaded, or keys rebuilt, before other work of the event loop has its turn."""
 LOADS_WAITING_MAX: Final = 20
 """Loads that wait for answers of other nodes at a time."""
-OPERATIONS_AT_ONCE: Final = 300
-"""Operations that are handled before other work of the event loop has its turn: 3 ms of reads, 10 ms of new groups."""
-FILES_AT_ONCE: Final = 3
-"""Shards that make the files of their logs, with their first append, before other work has its turn: 5 ms."""
 
 
 MakeShard: TypeAlias = Callable[[int, RequestDrain], Shard[Machine]]
 """(partition, what the shard calls when it has to be drained) → shard."""
 
 
-class CoordinatorRuntime(ABC, Generic[Machine]):
+class CoordinatorRuntime(ShardDrains, ABC, Generic[Machine]):
     """What the coordinators of groups and of transactions have in common.
 
     It knows no loop: it gets the time as an argument, and calls `request_iteration` when work is queued.
     """
+
+    shards: tuple[Shard[Machine], ...]
 
     def __init__(
         self,
@@ -51,17 +48,12 @@ class CoordinatorRuntime(ABC, Generic[Machine]):
         seconds: Callable[[], float] = perf_counter,
     ) -> None:
         """`seconds` is a clock for nothing but the length of slices. There are no shards at first (`_make_shards`)."""
-        self.shards: tuple[Shard[Machine], ...] = ()
+        super().__init__(request_iteration)
         self.environment = environment
         self._wheel = wheel
         self.timers = timers
-        self._request_iteration = request_iteration
         self._seconds = seconds
         self._load_progress = progress
-        self._dirty: dict[int, Shard[Machine]] = {}
-        self._loading: deque[Shard[Machine]] = deque()
-        self._rebuilding: dict[int, Shard[Machine]] = {}
-        """Partition → shard with keys that failed alone and are due to be rebuilt."""
 
     def _make_shards(self, make_shard: MakeShard[Machine], partition_count: int) -> None:
         """Make the shards of all partitions of the topic; none is led here yet."""
@@ -119,63 +111,7 @@ class CoordinatorRuntime(ABC, Generic[Machine]):
         return OperationContext(None, 0, "", "", self.environment, 0, 0)
 
     def _enqueue_internal(self, operation: Operation, key: str, request: object = None) -> None:
-        self._enqueue(self.shard_of(key), QueuedOperation(operation, key, request, self._internal_context()))
-
-    def _enqueue(self, shard: Shard[Machine], queued: QueuedOperation) -> None:
-        shard.submit(queued)
-        self._mark_dirty(shard)
-
-    @property
-    def is_dirty(self) -> bool:
-        """Whether a drain comes anyway."""
-        return bool(self._dirty)
-
-    def _mark_dirty(self, shard: Shard[Machine]) -> None:
-        if not self._dirty:
-            self._request_iteration()
-        self._dirty[shard.partition] = shard
-
-    def drain(self, now_ms: int) -> None:
-        """Handle what is queued. Call it once per loop iteration when `request_iteration` was called.
-
-        What is more than about `OPERATIONS_AT_ONCE` operations is left for the next iteration, in its order. Shards
-        whose logs have no files yet wait while others make theirs.
-
-        Responses leave when all shards have appended: one after the other they wake a client once. Sent between the
-        work of the shards, each would wake it, which costs a tenth of a commit.
-        """
-        if self._loading:
-            self._load_next_slice(now_ms)
-        if self._rebuilding:
-            self._rebuild_next_slice(now_ms)
-        if not self._dirty:
-            return
-        left, files_left = OPERATIONS_AT_ONCE, FILES_AT_ONCE
-        deferred: dict[int, Shard[Machine]] = {}
-        while self._dirty and left > 0:
-            shards, self._dirty = self._dirty, {}
-            drained = []
-            for shard in shards.values():
-                if left <= 0 or (files_left <= 0 and not shard.has_files):
-                    deferred[shard.partition] = shard
-                    continue
-                used = shard.drain(now_ms, left)
-                drained.append(shard)
-                files_left -= shard.made_files
-                if used >= left:
-                    self._dirty[shard.partition] = shard  # there may be more in its queue
-                left -= used
-            for shard in drained:
-                shard.release()
-                if shard.failed_keys.due:
-                    self._rebuilding[shard.partition] = shard
-                    self._request_iteration()
-                if shard.needs_retry:
-                    self._retry_later(shard, now_ms)
-                self._drained(shard, now_ms)
-        if deferred or self._dirty:
-            self._dirty = {**deferred, **self._dirty}
-            self._request_iteration()
+        self.submit(operation, key, request, self._internal_context())
 
     # -------------------------------------------------------------------------------------------------------- loading
 

@@ -3,19 +3,21 @@
 from libc.stdint cimport int64_t
 
 from coordinator.runtime.collected cimport Batch
+from coordinator.runtime.shard_drains cimport ShardDrains
+from coordinator.runtime.shard_queue cimport ShardQueue
 
 from coordinator.logger import logger
-from coordinator.runtime import coordinator_runtime
+from coordinator.runtime import turns
 from coordinator.runtime.batch import ProjectionWrite, QueuedOperation
 from coordinator.runtime.shard import ShardState
 
-cdef Py_ssize_t OPERATIONS_AT_ONCE = coordinator_runtime.OPERATIONS_AT_ONCE
+cdef Py_ssize_t OPERATIONS_AT_ONCE = turns.OPERATIONS_AT_ONCE
 cdef object ACTIVE = ShardState.ACTIVE
 cdef object QUEUED_OPERATION = QueuedOperation
 cdef object PROJECTION_WRITE = ProjectionWrite
 
 
-cdef int drain_shards(coordinator, tuple shards, partitions, int64_t now_ms) except -1:
+cdef int drain_shards(ShardDrains coordinator, tuple shards, partitions, int64_t now_ms) except -1:
     """Handle steady requests that were queued in these partitions, unless others have to be handled anyway."""
     cdef Py_ssize_t left = OPERATIONS_AT_ONCE
     for partition in partitions:
@@ -28,21 +30,22 @@ cdef int drain_shards(coordinator, tuple shards, partitions, int64_t now_ms) exc
     return 0
 
 
-cdef object drain_steady(shard, int64_t now_ms, Py_ssize_t operations_max):
+cdef object drain_steady(ShardQueue shard, int64_t now_ms, Py_ssize_t operations_max):
     """As `drain` and `release`, of the steady requests at the head of the queue; returns how many these were.
 
     None if there may be more to do, or nothing could be done: `drain` has to go on with the shard.
     """
     cdef Batch batch
     cdef Py_ssize_t used = 0
-    local, queue, failed = shard.local, shard._queue, shard._failed
-    if not can_drain(shard, local, <dict>failed):
+    cdef dict failed = shard._failed
+    local, queue = shard.local, shard._queue
+    if not can_drain(shard, local):
         return None
     batch = Batch(local.batch_bytes_max)
     machine = shard.machine
     while queue and used < operations_max:
         first = queue[0]
-        if type(first) is QUEUED_OPERATION or type(first) is PROJECTION_WRITE or <dict>failed:
+        if type(first) is QUEUED_OPERATION or type(first) is PROJECTION_WRITE or failed:
             break
         try:
             if not first.handle(machine, batch, now_ms):
@@ -52,7 +55,7 @@ cdef object drain_steady(shard, int64_t now_ms, Py_ssize_t operations_max):
             shard._steady_failed(first, now_ms)
         queue.popleft()
     # What clients send when they are answered has the next drain.
-    is_done = not queue and not <dict>failed
+    is_done = not queue and not failed
     if batch.stored:
         problem = local.append_at_once(batch.stored, now_ms)
         if problem is not None:
@@ -66,7 +69,7 @@ cdef object drain_steady(shard, int64_t now_ms, Py_ssize_t operations_max):
     return used if is_done else None
 
 
-cdef bint can_drain(shard, local, dict failed) except -1:
+cdef bint can_drain(ShardQueue shard, local) except -1:
     """Whether nothing comes before the queue, and an append of the state alone would be complete when written."""
     return (
         shard.state is ACTIVE
@@ -77,5 +80,5 @@ cdef bint can_drain(shard, local, dict failed) except -1:
         and shard._appended is None
         and shard._under_way is None
         and not shard._is_partial
-        and not failed
+        and not shard._failed
     )

@@ -4,7 +4,7 @@ import pytest
 
 from _wire.errors import ErrorCode
 from _wire.messages.describe_groups import DescribeGroupsRequest
-from coordinator.front.request_dispatcher import CLIENT_ID_CHARACTERS_MAX
+from coordinator.front.request_serving import CLIENT_ID_CHARACTERS_MAX
 from tests.servers import QUICK_GROUPS, RunningServer
 from tests.wire_client import WireClient, join_request
 

@@ -13,14 +13,15 @@ from coordinator.core.decision import NOTHING, Decision, OperationContext, reply
 from coordinator.core.event import Event
 from coordinator.core.groups.group import Group
 from coordinator.core.groups.requests import SessionExpired
-from coordinator.core.kinds import operations, stored
+from coordinator.core.kinds import operations
 from coordinator.core.offsets.events import OffsetsCommitted
 from coordinator.core.offsets.records import CommittedOffset
 from coordinator.core.operation import ADVANCE, Scope
-from coordinator.groups import state_machine as group_state_machine
+from coordinator.groups.state_machine import GroupStateMachine
 from coordinator.runtime.batch import ProjectionWrite
 from coordinator.runtime.failed_keys import REBUILD_RETRY_MS_AT_FIRST
-from coordinator.runtime.shard import LOAD_RETRY_MS_AT_FIRST, STEPS_AT_ONCE_MAX, ShardState
+from coordinator.runtime.shard import LOAD_RETRY_MS_AT_FIRST, ShardState
+from coordinator.runtime.turns import STEPS_AT_ONCE_MAX
 from tests.captured_logs import capture_logs
 from tests.groups.failing_groups import (
     GENERATION,
@@ -136,7 +137,7 @@ def test_those_that_the_decision_would_have_answered_are_told_that_it_failed(sim
     assert sim.shard.is_active
 
 
-@pytest.mark.parametrize("name", ["advance", "records_of"])
+@pytest.mark.parametrize("name", ["advance", "records"])
 def test_a_step_that_raises_fails_its_group_alone(sim, monkeypatch, name):
     """Here the operation itself is valid: it is stored and answered."""
     (member_id, _) = sim.group.members
@@ -151,12 +152,14 @@ def test_a_step_that_raises_fails_its_group_alone(sim, monkeypatch, name):
         if name == "advance":
             change_kind(monkeypatch, sim.shard.machine, advance=fail)
         else:
-            records_of = stored.records_of
+            records = GroupStateMachine.records
             monkeypatch.setattr(
-                group_state_machine,
-                "records_of",
-                lambda events, group: (
-                    fail() if type(events[0]).__name__ == "RebalanceStarted" else records_of(events, group)
+                GroupStateMachine,
+                "records",
+                lambda machine, key, decision: (
+                    fail()
+                    if type(decision.events[0]).__name__ == "RebalanceStarted"
+                    else records(machine, key, decision)
                 ),
             )
     assert [line["key"] for line in logs if line["log_level"] == "error"] == [GROUP_ID]

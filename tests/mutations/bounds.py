@@ -163,20 +163,20 @@ MUTANTS: Final = (
     ),
     Mutant(
         "a turn handles all that is queued",
-        "Shard._handle_queued",
-        "while self._queue and used < operations_max:",
-        "while self._queue:",
+        "ShardQueue.handle_queued",
+        "while queue and used < operations_max:",
+        "while queue:",
     ),
     Mutant(
         "an operation over all groups counts as one",
-        "Shard._handle_queued",
-        "used += len(self.machine.states) // KEYS_PER_OPERATION",
+        "ShardQueue.handle_queued",
+        "used += <Py_ssize_t>len(self.machine.states) // KEYS_PER_OPERATION",
         "used += 0",
     ),
     Mutant(
         "a batch that is stored counts as nothing",
-        "Shard.drain",
-        "return used + APPEND_OPERATIONS if is_stored else used",
+        "ShardQueue.drain_queue",
+        "return used + OF_APPEND if is_stored else used",
         "return used",
     ),
     Mutant(
@@ -187,7 +187,7 @@ MUTANTS: Final = (
     ),
     Mutant(
         "what waits joins the batch of an operation under way",
-        "Shard._handle_queued",
+        "ShardQueue.handle_queued",
         "return operations_max  # there may be more in the queue",
         "pass",
     ),
@@ -223,13 +223,13 @@ MUTANTS: Final = (
     ),
     Mutant(
         "what a turn leaves is forgotten",
-        "CoordinatorRuntime.drain",
+        "ShardDrains.drain_dirty",
         "self._dirty[shard.partition] = shard  # there may be more in its queue",
         "pass",
     ),
     Mutant(
         "nothing goes on after a full turn",
-        "CoordinatorRuntime.drain",
+        "ShardDrains.drain_dirty",
         "self._dirty = {**deferred, **self._dirty}\nself._request_iteration()",
         "self._dirty = {**deferred, **self._dirty}",
     ),

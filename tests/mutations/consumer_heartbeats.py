@@ -7,19 +7,19 @@ from tests.mutations.mutant import Mutant
 MUTANTS: Final = (
     Mutant(
         "a change of a consumer group leaves the heartbeats of its members to the sessions",
-        "GroupStateMachine.apply",
+        "DecidedGroups.apply",
         "if not (decision.no_step_follows or decision.keeps_heartbeats):",
         "if False:",
     ),
     Mutant(
         "a commit closes the heartbeats of a consumer group",
-        "GroupStateMachine.apply",
+        "DecidedGroups.apply",
         "if not (decision.no_step_follows or decision.keeps_heartbeats):",
         "if not decision.keeps_heartbeats:",
     ),
     Mutant(
         "the step of one member closes the heartbeats of all",
-        "GroupStateMachine.apply",
+        "DecidedGroups.apply",
         "if not (decision.no_step_follows or decision.keeps_heartbeats):",
         "if not decision.no_step_follows:",
     ),

@@ -7,8 +7,8 @@ from tests.mutations.mutant import Mutant
 FAILURE_MUTANTS: Final = (
     Mutant(
         "the request that broke an invariant is not answered",
-        "Shard._handle",
-        "self._fail(queued, ErrorCode.COORDINATOR_NOT_AVAILABLE)",
+        "ShardQueue.handle",
+        "self._fail(queued, NOT_AVAILABLE)",
         "pass",
     ),
     Mutant(
@@ -25,13 +25,13 @@ FAILURE_MUTANTS: Final = (
     ),
     Mutant(
         "a decision that failed is stored",
-        "Shard._apply",
+        "ShardQueue.apply",
         "self.failed_keys.fail(key, now_ms, decision, projected)",
         "self.failed_keys.fail(key, now_ms, decision, projected)\nbatch.store(records)",
     ),
     Mutant(
         "a decision that failed is audited",
-        "Shard._apply",
+        "ShardQueue.apply",
         "self.failed_keys.fail(key, now_ms, decision, projected)",
         "self.failed_keys.fail(key, now_ms, decision)",
     ),
@@ -49,15 +49,15 @@ FAILURE_MUTANTS: Final = (
     ),
     Mutant(
         "a group that failed is served on",
-        "Shard._handle",
+        "ShardQueue.handle",
         "if key in self._failed:",
         "if key in ():",
     ),
     Mutant(
         "a step that raises fails the partition",
-        "Shard._advance",
+        "ShardQueue.advance",
         "except Exception:\n    self.failed_keys.fail(key, context.now_ms, decision)\n    return",
-        "except StoreError:\n    self.failed_keys.fail(key, context.now_ms, decision)\n    return",
+        "except OSError:\n    self.failed_keys.fail(key, context.now_ms, decision)\n    return",
     ),
     Mutant(
         "a decision over the shard is applied as one",
@@ -130,7 +130,7 @@ REBUILD_MUTANTS: Final = (
     ),
     Mutant(
         "the loop sleeps when a rebuild is due",
-        "CoordinatorRuntime.drain",
+        "ShardDrains.drain_dirty",
         "self._rebuilding[shard.partition] = shard\nself._request_iteration()",
         "self._rebuilding[shard.partition] = shard",
     ),

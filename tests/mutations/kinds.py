@@ -19,9 +19,9 @@ MUTANTS: Final = (
     ),
     Mutant(
         "heartbeats are answered from sessions after a group has changed its kind",
-        "GroupStateMachine._apply_events",
-        "or after is not before:",
-        "or False:",
+        "DecidedGroups.apply_events",
+        "or after is not before or",
+        "or",
     ),
     Mutant(
         "heartbeats of all kinds are answered from sessions",

@@ -103,7 +103,7 @@ MUTANTS: Final = (
     ),
     Mutant(
         "an OffsetFetch overtakes a commit",
-        "Shard.is_quiet",
+        "ShardQueue.is_quiet",
         "and not self._queue",
         "",
     ),

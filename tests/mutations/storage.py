@@ -37,8 +37,8 @@ RECORD_MUTANTS: Final = (
     ),
     Mutant(
         "the offsets of a transaction are stored as plain ones",
-        "records_of",
-        "producer = event.producer if isinstance(event, TransactionalOffsetsCommitted) else None",
+        "batches_of",
+        "producer = event.producer if type(event) is transactional else None",
         "producer = None",
     ),
     Mutant(
@@ -258,8 +258,8 @@ LOG_MUTANTS: Final = (
     ),
     Mutant(
         "what is stamped does not follow the wall clock",
-        "Shard._handle",
-        "context.now_ms, context.wall_ms = now_ms, now_ms + context.environment.wall.step_ms",
+        "ShardQueue.handle",
+        "context.now_ms, context.wall_ms = now_ms, now_ms + wall.step_ms",
         "context.now_ms, context.wall_ms = now_ms, now_ms",
     ),
     Mutant(

@@ -8,7 +8,7 @@ from _wire.messages.offset_commit import (
     OffsetCommitRequestPartition,
     OffsetCommitRequestTopic,
 )
-from coordinator.runtime.coordinator_runtime import FILES_AT_ONCE
+from coordinator.runtime.turns import FILES_AT_ONCE
 from tests.hostile.in_process import InProcessServer, Peer
 
 PARTITIONS = 10

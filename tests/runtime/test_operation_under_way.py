@@ -12,9 +12,9 @@ from coordinator.core.decision import Decision, OperationContext, replying
 from coordinator.core.event import Event
 from coordinator.groups.state_machine import EVENTS_PER_STEP, GroupStateMachine
 from coordinator.runtime.batch import ProjectionWrite
-from coordinator.runtime.coordinator_runtime import OPERATIONS_AT_ONCE
 from coordinator.runtime.operation_under_way import WEIGHT_OF_STEPS
 from coordinator.runtime.store import LogStore
+from coordinator.runtime.turns import OPERATIONS_AT_ONCE
 from tests.groups.failing_groups import OTHER, commit_for, committed, offset_of, rebuild, removed
 from tests.runtime.test_shard import answering, asked_for, drain
 from tests.simulation.simulation import GROUP_ID, Sent, Simulation

@@ -5,8 +5,7 @@ import pytest
 from _wire.messages.heartbeat import HeartbeatResponse
 from coordinator.core.decision import OperationContext, replying
 from coordinator.core.operation import Operation, Scope
-from coordinator.runtime.coordinator_runtime import OPERATIONS_AT_ONCE
-from coordinator.runtime.shard import APPEND_OPERATIONS, KEYS_PER_OPERATION
+from coordinator.runtime.turns import APPEND_OPERATIONS, KEYS_PER_OPERATION, OPERATIONS_AT_ONCE
 from tests.groups.failing_groups import commit_for, committed
 from tests.simulation.simulation import Sent, Simulation
 

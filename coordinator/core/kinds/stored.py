@@ -30,7 +30,7 @@ from coordinator.core.offsets.records import (
     read_offset_record,
 )
 from coordinator.core.stored import Producer, Stored, StoredRecord, TransactionMarker
-from coordinator.core.stored_batch import StoredBatch
+from coordinator.core.stored_batch import StoredBatch, batches_of
 from coordinator.core.topic_partition import TopicPartition
 
 OFFSETS_PER_STEP: Final = 500
@@ -43,20 +43,7 @@ def records_of(events: tuple[Event, ...], group: Group[Any] | None) -> list[Stor
     Raises:
         ValueError, OverflowError: a field that the record formats cannot hold.
     """
-    batches: list[StoredBatch] = []
-    for event in events:
-        make = RECORD_MAKERS.get(type(event))
-        if make is None:
-            continue
-        records = make(event, group, events)
-        if not records:
-            continue
-        producer = event.producer if isinstance(event, TransactionalOffsetsCommitted) else None
-        if batches and batches[-1].producer == producer:
-            batches[-1].extend(records)
-        else:
-            batches.append(StoredBatch(producer, records))
-    return batches
+    return batches_of(events, RECORD_MAKERS, group, TransactionalOffsetsCommitted)
 
 
 def _committed_offsets(
