@@ -75,6 +75,8 @@ class Scene:
     """Whether the server has the audit topic; Apache Kafka has not."""
     audits_offsets: bool = True
     """Whether the audit tells of committed offsets, too; in front of a cluster they are the cluster's."""
+    is_watched: bool = False
+    """Whether the audit is that of nodes that watch: it tells what passed them, and what the group's records have."""
     session_ms: int = SESSION_MS
     partitions: int = PARTITIONS
     protocol: str = CLASSIC
@@ -172,8 +174,8 @@ class Scene:
         group = group or self.group
         try:
             with WireConnection(self.server.bootstrap, "interop") as connection:
-                if coordinator_of(connection, group) != self.server.bootstrap:
-                    return ""
+                coordinator = coordinator_of(connection, group)
+            with WireConnection(coordinator, "interop") as connection:
                 described = _described(connection, group)
         except (ClientError, OSError):
             return ""
@@ -210,12 +212,25 @@ class Scene:
             admin.close()
         return {(where.topic, where.partition): offset.offset for where, offset in offsets.items()}
 
+    def settle(self) -> None:
+        """Wait until the audit tells all that has happened by now: of its own groups a server tells it at once."""
+
     def events(self) -> list[schema.AuditEvent]:
+        """All that happened to the group."""
+        self.settle()
+        return self.events_so_far()
+
+    def events_so_far(self) -> list[schema.AuditEvent]:
+        """What the audit has by now, for those who wait for something."""
         with AuditTopic(self.server.bootstrap) as topic:
             return [record.event for record in topic.group_events(self.group) if record.event is not None]
 
     def history(self) -> GroupHistory:
         """What the commands know of the group: its events, and those about the coordinator itself."""
+        self.settle()
+        return self.history_so_far()
+
+    def history_so_far(self) -> GroupHistory:
         history = GroupHistory(self.group)
         with AuditTopic(self.server.bootstrap) as topic:
             for record in topic.events_about(self.group):
@@ -228,9 +243,13 @@ class Scene:
     def of_kind(self, kind: type[E]) -> list[E]:
         return [event for event in self.events() if isinstance(event, kind)]
 
+    def of_kind_so_far(self, kind: type[E]) -> list[E]:
+        return [event for event in self.events_so_far() if isinstance(event, kind)]
+
     def one_of_kind(self, kind: type[E]) -> E:
         """The only event of a kind, once it is there."""
-        found = wait_for(lambda: self.of_kind(kind), SECONDS, kind.__name__, every_ms=100)
+        wait_for(lambda: self.of_kind_so_far(kind), SECONDS, kind.__name__, every_ms=100)
+        found = self.of_kind(kind)
         assert len(found) == 1, found
         return found[0]
 
@@ -238,7 +257,7 @@ class Scene:
         """The first stable generation that is wanted, once it is there: clients may rebalance once more at any time."""
 
         def found() -> list[Generation]:
-            generations = self.history().generations
+            generations = self.history_so_far().generations
             return [
                 generation
                 for generation in generations
@@ -253,12 +272,12 @@ class Scene:
 
     def after(self, generations: int) -> Generation:
         """The newest generation, once it is stable and there are more than so many."""
-        is_later: Callable[[Generation], bool] = lambda _: len(self.history().generations) > generations  # noqa: E731
+        is_later: Callable[[Generation], bool] = lambda _: len(self.history_so_far().generations) > generations  # noqa: E731
         self.stable_with(is_later, "the next generation")
         return wait_for(
             lambda: [
                 generation
-                for generation in list(self.history().generations)[-1:]
+                for generation in list(self.history_so_far().generations)[-1:]
                 if generation.outcome is Outcome.STABLE
             ],
             SECONDS,

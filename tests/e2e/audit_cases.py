@@ -99,7 +99,7 @@ def a_process_is_killed_again(scene: Scene) -> None:
         scene.steady(one, crashing)
         killed_ms = time.time_ns() // 1_000_000
         crashing.driver.kill()
-        wait_for(lambda: len(scene.of_kind(schema.MemberRemoved)) == times, SECONDS, "its removal", every_ms=100)  # noqa: B023
+        wait_for(lambda: len(scene.of_kind_so_far(schema.MemberRemoved)) == times, SECONDS, "its removal", every_ms=100)  # noqa: B023
         scene.steady(one)
         assert_ended(scene.of_kind(schema.MemberRemoved)[-1], killed_ms)
     history = scene.history()
@@ -165,7 +165,7 @@ def a_slow_member_is_named(scene: Scene) -> None:
     one, two, _ = two_members(scene, **options)
     two.driver.stop()
     three = scene.member("three", **options)
-    wait_for(lambda: scene.history().state == "PreparingRebalance", SECONDS, "a rebalance", every_ms=50)
+    scene.wait_for_state("PreparingRebalance")
     time.sleep(2)  # how late the member is: shorter than its session, much longer than the others take
     two.driver.go_on()
     generation = scene.stable_because(Cause.NEW_MEMBER, "three")
@@ -223,7 +223,7 @@ def a_static_member_restarts_with_other_topics(scene: Scene) -> None:
 
 
 def shared_instance_id(scene: Scene) -> list[Finding]:
-    history = scene.history()
+    history = scene.history_so_far()
     return [finding for finding in findings(history, history.last_ms or 0) if finding.kind is Kind.SHARED_INSTANCE_ID]
 
 
@@ -233,10 +233,11 @@ def a_static_member_is_fenced(scene: Scene) -> None:
     twin = scene.member("twin", instance_id="pod-0", session_timeout_ms=20_000)
 
     def fenced() -> list[schema.RequestRejected]:
-        return [each for each in scene.of_kind(schema.RequestRejected) if each.error == "FENCED_INSTANCE_ID"]
+        rejected = scene.of_kind_so_far(schema.RequestRejected)
+        return [each for each in rejected if each.error == "FENCED_INSTANCE_ID"]
 
     wait_for(
-        lambda: fenced() or len(scene.of_kind(schema.StaticMemberReplaced)) > 1,
+        lambda: fenced() or len(scene.of_kind_so_far(schema.StaticMemberReplaced)) > 1,
         SECONDS,
         "the first member to be fenced, or to come back",
         every_ms=100,
@@ -322,7 +323,7 @@ def an_administrator_deletes_and_resets(scene: Scene) -> None:
     scene.steady(one)
     assert one.commit()["event"] == "committed"
     one.leave()
-    wait_for(lambda: scene.history().state == "Empty", SECONDS, "an empty group", every_ms=100)
+    wait_for(lambda: scene.history_so_far().state == "Empty", SECONDS, "an empty group", every_ms=100)
     admin = scene.admin()
     where = TopicPartition(scene.topic, 0)
     admin.alter_group_offsets(scene.group, {where: OffsetAndMetadata(7, "", -1)})
@@ -345,7 +346,7 @@ def a_group_is_full(scene: Scene) -> None:
     members = [scene.member(f"m{index}") for index in range(3)]
     scene.steady(*members)
     scene.member("excess")
-    rejected = wait_for(lambda: scene.of_kind(schema.RequestRejected), SECONDS, "a rejection", every_ms=100)
+    rejected = wait_for(lambda: scene.of_kind_so_far(schema.RequestRejected), SECONDS, "a rejection", every_ms=100)
     assert {(each.api, each.error) for each in rejected} == {("JoinGroup", "GROUP_MAX_SIZE_REACHED")}
     assert rejected[0].member.client_id == "excess"
 
@@ -354,7 +355,7 @@ def assignors_do_not_agree(scene: Scene) -> None:
     one = scene.member("one", assignors=["range"])
     scene.steady(one)
     scene.member("other", assignors=["roundrobin"])
-    rejected = wait_for(lambda: scene.of_kind(schema.RequestRejected), SECONDS, "a rejection", every_ms=100)
+    rejected = wait_for(lambda: scene.of_kind_so_far(schema.RequestRejected), SECONDS, "a rejection", every_ms=100)
     assert {(each.api, each.error) for each in rejected} == {("JoinGroup", "INCONSISTENT_GROUP_PROTOCOL")}
     assert rejected[0].member.client_id == "other"
     told = members.noted(scene)
@@ -389,7 +390,7 @@ def the_server_crashes_in_a_rebalance(scene: Scene) -> None:
     one, two, _ = two_members(scene, **options)
     two.driver.stop()
     three = scene.member("three", **options)
-    wait_for(lambda: scene.history().state == "PreparingRebalance", SECONDS, "a rebalance", every_ms=50)
+    scene.wait_for_state("PreparingRebalance")
     scene.server.kill()
     scene.server.start()
     two.driver.go_on()

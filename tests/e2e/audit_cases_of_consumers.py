@@ -37,7 +37,7 @@ def noted(scene: Scene) -> list[str]:
 
 
 def rejected_with(scene: Scene, error: str) -> list[schema.RequestRejected]:
-    return [each for each in scene.of_kind(schema.RequestRejected) if each.error == error]
+    return [each for each in scene.of_kind_so_far(schema.RequestRejected) if each.error == error]
 
 
 def first_rejection(scene: Scene, error: str) -> schema.RequestRejected:
@@ -127,7 +127,7 @@ def the_only_member_closes(scene: Scene) -> None:
     one = scene.member("one")
     scene.steady(one)
     one.leave()
-    wait_for(lambda: scene.history().state == "Empty", SECONDS, "an empty group", every_ms=100)
+    wait_for(lambda: scene.history_so_far().state == "Empty", SECONDS, "an empty group", every_ms=100)
     generation = scene.history().generations[-1]
     assert (generation.outcome, generation.cause) == (Outcome.EMPTIED, Cause.MEMBER_LEFT)
     scene.tells(generation, "Nobody was left: the group became empty at")
@@ -186,7 +186,7 @@ def a_static_member_is_killed(scene: Scene) -> None:
     one.driver.kill()
     again = scene.member("again", instance_id="pod-0", session_timeout_ms=2 * SESSION_MS)
     first_rejection(scene, "UNRELEASED_INSTANCE_ID")
-    wait_for(lambda: scene.of_kind(schema.MemberRemoved), SECONDS, "the end of its session", every_ms=100)
+    wait_for(lambda: scene.of_kind_so_far(schema.MemberRemoved), SECONDS, "the end of its session", every_ms=100)
     (removed,) = scene.of_kind(schema.MemberRemoved)
     assert (removed.cause, removed.member.client_id) == (Cause.SESSION_EXPIRED, "one")
     if again.latest().of_kind("failed") and any(each["fatal"] for each in again.of_kind("failed")):
@@ -273,7 +273,8 @@ def a_member_does_not_give_up(scene: Scene) -> None:
 
 def asked_to_revoke(scene: Scene, client_id: str) -> None:
     def is_asked() -> bool:
-        found = [each for each in scene.of_kind(schema.MemberReconciled) if each.member.client_id == client_id]
+        reconciled = scene.of_kind_so_far(schema.MemberReconciled)
+        found = [each for each in reconciled if each.member.client_id == client_id]
         return bool(found) and found[-1].revoking_count > 0
 
     wait_for(is_asked, SECONDS, f"{client_id} to be asked to give up partitions", every_ms=50)
@@ -281,7 +282,8 @@ def asked_to_revoke(scene: Scene, client_id: str) -> None:
 
 def waits(scene: Scene, client_id: str) -> None:
     def is_waiting() -> bool:
-        found = [each for each in scene.of_kind(schema.MemberReconciled) if each.member.client_id == client_id]
+        reconciled = scene.of_kind_so_far(schema.MemberReconciled)
+        found = [each for each in reconciled if each.member.client_id == client_id]
         return bool(found) and bool(found[-1].waits_for)
 
     wait_for(is_waiting, SECONDS, f"{client_id} to wait for another member", every_ms=50)

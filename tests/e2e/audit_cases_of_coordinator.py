@@ -32,7 +32,7 @@ def the_coordinator_stands_still(scene: Scene) -> None:
     os.kill(pid, signal.SIGCONT)
 
     def pauses() -> list[str]:
-        return [note.text for note in notes(scene.history()) if "the coordinator stood still for" in note.text]
+        return [note.text for note in notes(scene.history_so_far()) if "the coordinator stood still for" in note.text]
 
     wait_for(pauses, SECONDS, "the pause in the audit", every_ms=100)
     threading.Event().wait(2 * SESSION_MS / 1_000)  # sessions of members that gave up end in this time

@@ -213,7 +213,7 @@ def the_server_crashes_in_a_reconciliation(scene: Scene) -> None:
     scene.steady(one)
     one.driver.stop()
     two = scene.member("two", **options)
-    wait_for(lambda: scene.history().state == "Reconciling", SECONDS, "a reconciliation", every_ms=50)
+    wait_for(lambda: scene.history_so_far().state == "Reconciling", SECONDS, "a reconciliation", every_ms=50)
     scene.server.kill()
     scene.server.start()
     one.driver.go_on()

@@ -18,7 +18,7 @@ def noted(scene: Scene) -> list[str]:
 
 
 def wait_until_empty(scene: Scene) -> None:
-    wait_for(lambda: scene.history().state == "Empty", SECONDS, "an empty group", every_ms=100)
+    wait_for(lambda: scene.history_so_far().state == "Empty", SECONDS, "an empty group", every_ms=100)
 
 
 def the_only_member_is_killed(scene: Scene) -> None:
@@ -173,7 +173,9 @@ def a_fenced_member_commits(scene: Scene) -> None:
     one.send("commit")
     one.driver.go_on()
     wait_for(
-        lambda: scene.of_kind(schema.RequestRejected) or len(scene.of_kind(schema.StaticMemberReplaced)) > 1,
+        lambda: (
+            scene.of_kind_so_far(schema.RequestRejected) or len(scene.of_kind_so_far(schema.StaticMemberReplaced)) > 1
+        ),
         SECONDS,
         "a rejection, or the first client to come back",
         every_ms=100,
