@@ -23,7 +23,9 @@ from coordinator.observe.places import Place, Source
 from coordinator.observe.polled import absent_events, polled_events
 from coordinator.observe.records.stored import ClassicGroup, GroupRecord
 from coordinator.observe.refusals import Refusal, Refusals, refusal_of
-from coordinator.observe.seen import ALWAYS_THERE, NodesThere, SeenGroup
+from coordinator.observe.seen import SeenGroup
+from coordinator.observe.seen_member import ALWAYS_THERE, NodesThere
+from coordinator.observe.seen_refusals import refused
 from coordinator.observe.typed import with_causes
 
 if TYPE_CHECKING:
@@ -248,6 +250,9 @@ class GroupObserver:
                 until_ms=sighting.at_ms,
                 by_node=sighting.node_id,
             )
+        refusal = refused(sighting, self._seen)
+        if refusal is not None:
+            self._emit_refusal(refusal, statement.place, self._holder(refusal))
         for found in self._seen.apply(statement, self._so_far.generation_id):
             if self._so_far.protocol not in OF_EPOCHS:
                 self._apply_statement(found)
@@ -322,7 +327,8 @@ class GroupObserver:
             return
         emitter = EventEmitter(self.group_id, self._so_far, 0 if place is None else place.time_ms)
         emitter.places = () if place is None or record is None else (place,)
-        gathered_events(emitter, rebalance, record, self._members, until=place)
+        joins = self._seen.joins_of(rebalance.generation_id)
+        gathered_events(emitter, rebalance, record, self._members, joins, until=place)
         self._keep(emitter, is_inferred=False)
 
     def _deleted(self, statement: Statement, cause: Cause) -> None:
@@ -351,6 +357,14 @@ class GroupObserver:
         refusal = Refusal(api, error, self._members.of(statement.member_id, instance_id))
         self._emit_refusal(refusal, statement.place, self._members.of(statement.holder, instance_id))
 
+    def _holder(self, refusal: Refusal) -> MemberSoFar | None:
+        """The member that has the instance id of a refused client, as nodes have seen it."""
+        seen = self._seen.members.get(refusal.holder_id)
+        if seen is None:
+            return None
+        client = seen.client
+        return MemberSoFar(refusal.holder_id, client.client_id, client.host, refusal.member.group_instance_id)
+
     def apply_client(self, statement: ClientStatement) -> None:
         """What a client's own log says of a request that was refused: brokers log next to none of these."""
         refusal = refusal_of(statement)
@@ -362,13 +376,20 @@ class GroupObserver:
         if times is None:
             return
         emitter = self._emitter(place)
+        software, _, version = refusal.software.rpartition(" ")
+        member = {**refusal.member.reference(), "client_software_name": software, "client_software_version": version}
         emitter.emit(
             "request.rejected",
             api=refusal.api,
             error=refusal.error,
-            member=refusal.member.reference(),
+            member=member,
             holder=None if holder is None else holder.reference(),
             count=times,
+            request_generation_id=refusal.generation_id,
+            protocol_type=refusal.protocol_type,
+            protocols=list(refusal.protocols),
+            group_protocol_type=self._so_far.protocol_type if refusal.protocols else "",
+            group_protocols=self._seen.shared_protocols(self._so_far.members) if refusal.protocols else [],
         )
         self._keep(emitter, is_inferred=False)
 

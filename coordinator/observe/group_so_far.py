@@ -218,16 +218,32 @@ class EventEmitter:
         old = self.so_far.members.pop(old_member_id)
         member.partitions, member.unnamed_partitions = old.partitions, old.unnamed_partitions
         self.so_far.members[member.member_id] = member
-        self.emit("static_member.replaced", member=member.reference(), old_member_id=old_member_id)
+        self.emit(
+            "static_member.replaced",
+            member=member.reference(),
+            old_member_id=old_member_id,
+            old_client_id=old.client_id,
+            old_client_host=old.client_host,
+            subscribed_topics=member.topics,
+            old_subscribed_topics=old.topics,
+        )
 
-    def assign(self, member: MemberSoFar, partitions: TopicPartitions, unnamed: int) -> None:
-        """Say what a member gained and lost, if anything."""
+    def assign(
+        self,
+        member: MemberSoFar,
+        partitions: TopicPartitions,
+        unnamed: int,
+        join_ms: int | None = None,
+        sync_ms: int | None = None,
+    ) -> None:
+        """Say what a member gained and lost, if anything; and when it joined and synced, if that was seen."""
         partitions = self.labelled(partitions)
         before, now = pairs(member.partitions), pairs(partitions)
         member.partitions, member.unnamed_partitions = partitions, unnamed
-        if before == now:
+        if before == now and join_ms is None:
             return
         own: dict[str, Any] = {"partitions": partitions, "unnamed_partitions": unnamed, "readable": True}
+        own |= {"join_ms": join_ms, "sync_ms": sync_ms}
         changes = {"gained": by_topic(now - before), "lost": by_topic(before - now)}
         self.emit("member.assigned", member=member.reference(), **own, **changes)
 

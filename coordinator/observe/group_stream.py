@@ -26,7 +26,7 @@ from coordinator.observe.ordering import ahead_ms, members_in
 from coordinator.observe.places import Place
 from coordinator.observe.poll import LIST_GROUPS, PresentGroup
 from coordinator.observe.records.stored import GroupRecord
-from coordinator.observe.seen import ALWAYS_THERE, NodesThere
+from coordinator.observe.seen_member import ALWAYS_THERE, NodesThere
 from coordinator.observe.sources import logs_reason
 
 CONFIRMED_WITHIN_MS: Final = 1_000

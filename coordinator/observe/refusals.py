@@ -26,11 +26,20 @@ KEPT_MAX: Final = 100
 
 
 class Refusal(NamedTuple):
-    """A request that was refused. `error` is Kafka's name of it."""
+    """A request that was refused. `error` is Kafka's name of it.
+
+    The fields from `software` on are empty where they are not seen: what the library of the client calls itself, the
+    generation that the request named, what a JoinGroup offered, and who has the instance id.
+    """
 
     api: str
     error: str
     member: MemberSoFar
+    software: str = ""
+    generation_id: int | None = None
+    protocol_type: str = ""
+    protocols: tuple[str, ...] = ()
+    holder_id: str = ""
 
 
 class Refusals(msgspec.Struct, array_like=True):

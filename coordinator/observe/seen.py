@@ -6,9 +6,9 @@ also tells when a rebalance began and when all had joined, as the lines of its c
 statements.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import islice
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 import msgspec
 
@@ -16,7 +16,6 @@ from _wire.errors import ErrorCode
 from coordinator.audit.schema.sighted import (
     Asked,
     Beat,
-    ClientSighted,
     Closed,
     Heard,
     Joined,
@@ -29,6 +28,7 @@ from coordinator.core.causes import Cause, InferredCause, Requester
 from coordinator.observe.logs import statements as said
 from coordinator.observe.logs.statements import OfGroup, Reason
 from coordinator.observe.places import Place
+from coordinator.observe.seen_member import ALWAYS_THERE, JoinSeen, NodesThere, SeenMember
 
 GONE_KEPT: Final = 200
 """Members that are gone or silent: a removal is told some time after."""
@@ -41,60 +41,6 @@ NOT_PROVIDED: Final = "not provided"
 NONE: Final = 0
 
 Event = dict[str, Any]
-
-
-class NodesThere(Protocol):
-    """Which nodes look at what passes."""
-
-    def vouches(self, node_id: int, at_ms: int) -> bool:
-        """Whether the node would have seen by then what a client of it sent."""
-
-    def sees(self, at_ms: int) -> bool:
-        """Whether somebody whom no node has seen by then came to the brokers directly."""
-
-
-class AlwaysThere:
-    """Of nodes that say nothing of themselves, it is not known who is not seen."""
-
-    def vouches(self, node_id: int, at_ms: int) -> bool:
-        return True
-
-    def sees(self, at_ms: int) -> bool:
-        return False
-
-
-ALWAYS_THERE: Final = AlwaysThere()
-
-
-class SeenMember(msgspec.Struct):
-    """A member as nodes have seen it. Times in ms since the epoch; None: not seen."""
-
-    client: ClientSighted = ClientSighted()
-    node_id: int = -1
-    """The node by which it was heard last."""
-    heard_ms: int | None = None
-    silent: bool = False
-    joined_ms: int | None = None
-    """When its last JoinGroup passed."""
-    joined_generation: int = -1
-    synced_generation: int = -1
-    session_timeout_ms: int | None = None
-    rebalance_timeout_ms: int | None = None
-    connection_open: bool | None = None
-    connection_closed_ms: int | None = None
-    left_ms: int | None = None
-    left_reason: str = ""
-    removed_by: ClientSighted | None = None
-    """Another client that removed it."""
-    rejected: str = ""
-    rejected_ms: int | None = None
-    place: Place | None = None
-    """Where the last of it was seen."""
-    group_instance_id: str | None = None
-    is_gone: bool = False
-    """It was told that it is removed."""
-    unseen_ms: int | None = None
-    """Since when it may have sent something unseen: its node was away, or dropped what it saw."""
 
 
 class SeenGroup(msgspec.Struct):
@@ -165,7 +111,7 @@ class SeenGroup(msgspec.Struct):
                     reason = Reason.LEADER_REJOINED
                 self.began = reason, (asked.member_id,), asked.reason, place
             return
-        member.synced_generation = asked.generation_id
+        member.synced_generation, member.synced_ms = asked.generation_id, asked.at_ms
         if asked.has_assignments:
             yield said.AssignmentReceived(
                 place=place, group_id=asked.group_id, generation_id=asked.generation_id, leader=asked.member_id
@@ -183,7 +129,7 @@ class SeenGroup(msgspec.Struct):
         is_new = member.joined_generation < 0
         member.client, member.joined_ms = joined.client, joined.asked_ms
         member.group_instance_id = joined.group_instance_id
-        member.joined_generation = joined.generation_id
+        member.joined_generation, member.protocols = joined.generation_id, joined.protocols
         member.session_timeout_ms = joined.session_timeout_ms
         member.rebalance_timeout_ms = joined.rebalance_timeout_ms
         self.leader = joined.leader
@@ -220,7 +166,7 @@ class SeenGroup(msgspec.Struct):
 
     def _left(self, left: Left, place: Place) -> None:
         for each in left.members if left.error == NONE else ():
-            member_id = each.member_id or self._holder_of(each.group_instance_id)
+            member_id = each.member_id or self.holder_of(each.group_instance_id)
             if each.error != NONE or not member_id:
                 continue
             member = self.members.setdefault(member_id, SeenMember())
@@ -230,7 +176,7 @@ class SeenGroup(msgspec.Struct):
             if self.began is None:
                 self.began = Reason.LEFT, (member_id,), each.reason, place
 
-    def _holder_of(self, group_instance_id: str | None) -> str:
+    def holder_of(self, group_instance_id: str | None) -> str:
         """The member that joined last with an instance id, which LeaveGroup may name alone; empty: it was not seen."""
         if group_instance_id is None:
             return ""
@@ -284,6 +230,11 @@ class SeenGroup(msgspec.Struct):
             del self.members[member_id]
         self.forgets_at = len(self.members) + GONE_KEPT
 
+    def shared_protocols(self, member_ids: Iterable[str]) -> list[str]:
+        """The assignors that all members have; none if what one of them offered was not seen."""
+        offered = [self.members[each].protocols if each in self.members else () for each in member_ids]
+        return [name for name in (offered[0] if offered else ()) if all(name in others for others in offered)]
+
     # ---- what is not seen
 
     def came_by(self, node_id: int) -> bool:
@@ -295,6 +246,16 @@ class SeenGroup(msgspec.Struct):
         return event["member"]["member_id"] not in self.members and presence.sees(event["time_ms"])
 
     # ---- what it adds to events
+
+    def joins_of(self, generation_id: int) -> dict[str, JoinSeen]:
+        """When the members of a generation sent JoinGroup and SyncGroup, of those whom nodes have seen do so."""
+        return {
+            member_id: JoinSeen(
+                member.joined_ms, member.synced_ms if member.synced_generation == generation_id else None
+            )
+            for member_id, member in self.members.items()
+            if member.joined_generation == generation_id and member.joined_ms is not None
+        }
 
     def add_to(self, event: Event, presence: NodesThere = ALWAYS_THERE) -> tuple[Place, ...]:
         """Add to an event what was seen of its members; return where that was.
@@ -312,6 +273,11 @@ class SeenGroup(msgspec.Struct):
             place = self._add_cause(event, event["time_ms"], presence)
             places += [place] if place is not None else []
             self._add_silence(event, presence)
+        elif event["kind"] == "static_member.replaced":
+            self._add_clients(event)
+        elif event["kind"] == "member.joined":
+            seen = self.members.get(event["member"]["member_id"])
+            event["protocols"] = [] if seen is None else list(seen.protocols)
         self._add_software(event.get("member"))
         return tuple(dict.fromkeys(places))
 
@@ -355,6 +321,17 @@ class SeenGroup(msgspec.Struct):
             event["connection_closed_ms"] = member.connection_closed_ms
             if member.rejected:
                 event["rejected"], event["rejected_ms"] = member.rejected, member.rejected_ms
+
+    def _add_clients(self, event: Event) -> None:
+        """Who took the place of whom: records go on to name the client that had it first, as DescribeGroups does."""
+        member, old = event["member"], self.members.get(event["old_member_id"])
+        event["described_client_id"], event["described_client_host"] = member["client_id"], member["client_host"]
+        if old is not None and old.client.client_id:
+            event["old_client_id"], event["old_client_host"] = old.client.client_id, old.client.host
+            event["old_last_heard_ms"] = old.heard_ms
+        seen = self.members.get(member["member_id"])
+        if seen is not None and seen.client.client_id:
+            member["client_id"], member["client_host"] = seen.client.client_id, seen.client.host
 
     def _add_software(self, member: Event | None) -> None:
         seen = self.members.get(member["member_id"]) if member else None

@@ -15,7 +15,7 @@ from coordinator.explain.notes import notes
 from coordinator.explain.story import story_of
 from coordinator.explain.words import utc_clock
 from interop.builds import ALL, CLASSIC, CONSUMER
-from interop.driver import Driver, DriverFailed, DriverMissing, java_driver, python_driver
+from interop.driver import Driver, DriverMissing, java_driver, python_driver
 from interop.play import place_of
 from interop.scene import Scene, Server
 from tests.differential.kafka import KafkaMissing, kafka_jars
@@ -123,7 +123,7 @@ class Player:
             )
             try:
                 case.play(scene)
-            except (AssertionError, DriverFailed) as problem:
+            except Exception as problem:  # one that fails ends no other play
                 first = str(problem).splitlines()[:1] or ["an assertion"]
                 return f"FAILED: {place_of(problem)}: {first[0]}"
             finally:

@@ -58,6 +58,9 @@ class Joined(Sighting, frozen=True, gc=False):
     asked_member_id: str
     """The id in the request; empty of a client that is new."""
     members: tuple[str, ...] = ()
+    protocol_type: str = ""
+    protocols: tuple[str, ...] = ()
+    """What it offered: `PROTOCOLS_NAMED_MAX` names at most."""
 
 
 class Synced(Sighting, frozen=True, gc=False):
@@ -90,9 +93,9 @@ class Left(Sighting, frozen=True, gc=False):
 
 
 class Beat(Sighting, frozen=True, gc=False):
-    """A heartbeat was answered with an error, or another epoch than it had. `epoch` is that of the request.
+    """A heartbeat was answered with an error, or another epoch than it had; or a commit with an error.
 
-    Of the classic protocol the epoch is the generation.
+    `epoch` is that of the request; of the classic protocol it is the generation.
     """
 
     member_id: str

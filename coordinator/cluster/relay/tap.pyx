@@ -1,8 +1,8 @@
 """Reads what passes of watched groups, where it lies. Nothing is answered, changed or held back for it.
 
 A group that is not watched costs one look-up. Of one that is, a heartbeat writes when its member was heard;
-what is rare (JoinGroup, SyncGroup, LeaveGroup, a heartbeat that is answered with an error) is decoded. What fails is
-counted and passed over.
+what is rare (JoinGroup, SyncGroup, LeaveGroup, a heartbeat or a commit that is answered with an error) is decoded. What
+fails is counted and passed over.
 """
 
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
@@ -14,6 +14,7 @@ from _wire.primitives cimport load_uint16, load_uint32
 
 from _wire.apis import APIS
 from _wire.headers import decode_request_header, decode_response_header
+from coordinator.audit.schema import PROTOCOLS_NAMED_MAX
 from coordinator.audit.schema.sighted import (
     Asked, Beat, ClientSighted, Closed, Departure, Heard, Joined, Left, Silent, Synced,
 )
@@ -35,9 +36,13 @@ cdef enum:
     HEARTBEAT_FLEXIBLE = 4              # of SyncGroup and LeaveGroup, too
     TXN_OFFSET_COMMIT_FLEXIBLE = 3      # the first version that names a member
     HEARTBEAT_WITH_THROTTLE_TIME = 1
+    OFFSET_COMMIT_WITH_THROTTLE_TIME = 3
+    OFFSET_COMMIT_WITH_TOPIC_IDS = 10
+    UUID_BYTES = 16
 
     HEADER_BYTES = 8                    # API key, version, correlation id
     PRODUCER_BYTES = 10                 # producer id and epoch
+    VARINT_BYTES_MAX = 5
     GROUPS_REMEMBERED_MAX = 100_000
     MEMBERS_MAX = 100_000
     SIGHTINGS_MAX = 20_000
@@ -116,6 +121,46 @@ cdef bint read_head(const uint8_t *frame, const uint8_t *end, Head *head) noexce
     p += 4
     head.has_member = take_span(&p, end, flexible, &head.member_id) and head.member_id.size >= 0
     return head.has_member
+
+
+cdef int commit_error(const uint8_t *p, const uint8_t *end, int api_key, int version) noexcept:
+    """The error of the first partition in the answer to a commit: what a member is refused for, all of them have.
+
+    Returns 0 as well if it has none, or if its bytes are not there yet: nothing is held back for it.
+    """
+    cdef bint flexible = is_flexible(api_key, version)
+    cdef Span name
+    if flexible and not no_tags(&p, end):
+        return 0
+    if api_key == TXN_OFFSET_COMMIT or version >= OFFSET_COMMIT_WITH_THROTTLE_TIME:
+        p += 4
+    if not take_count(&p, end, flexible):
+        return 0
+    if api_key == OFFSET_COMMIT and version >= OFFSET_COMMIT_WITH_TOPIC_IDS:
+        p += UUID_BYTES
+    elif not take_span(&p, end, flexible, &name):
+        return 0
+    if not take_count(&p, end, flexible) or end - p < 6:
+        return 0
+    return <int16_t>load_uint16(p + 4)
+
+
+cdef bint take_count(const uint8_t **p, const uint8_t *end, bint flexible) noexcept:
+    """Read the length of an array; false if it has no element, or is not there."""
+    cdef const uint8_t *at = p[0]
+    cdef bint is_there
+    if not flexible:
+        if end - at < 4:
+            return False
+        p[0] = at + 4
+        return <int32_t>load_uint32(at) > 0
+    while at < end and at - p[0] < VARINT_BYTES_MAX:
+        if at[0] & 0x80 == 0:
+            is_there = at[0] > 1 or at > p[0]
+            p[0] = at + 1
+            return is_there
+        at += 1
+    return False
 
 
 cdef class SeenMember:
@@ -234,6 +279,8 @@ cdef class Tap:
             self.unread += 1
             return None
         self.requests += 1
+        if head.api_key in (OFFSET_COMMIT, TXN_OFFSET_COMMIT) and (not head.has_member or head.member_id.size == 0):
+            return None
         if not is_whole and frame_bytes <= READ_BYTES_MAX and head.api_key in (JOIN_GROUP, LEAVE_GROUP, SYNC_GROUP):
             return MORE
         at_ms = now_ms()
@@ -241,8 +288,6 @@ cdef class Tap:
             return self._decoded(connection, group, None, head, data, start, end, frame_bytes, at_ms)
         key = PyBytes_FromStringAndSize(<const char *>head.member_id.data, head.member_id.size)
         member = self._member(group, key, connection, at_ms)
-        if head.api_key in (OFFSET_COMMIT, TXN_OFFSET_COMMIT):
-            return None
         if head.api_key == SYNC_GROUP:
             return self._decoded(connection, group, member, head, data, start, end, frame_bytes, at_ms)
         return self._passing(connection, group, member, head, at_ms)
@@ -264,8 +309,6 @@ cdef class Tap:
     ):
         cdef Passing passing
         cdef bytes key
-        if head.api_key == TXN_OFFSET_COMMIT:
-            return None
         if end - start < frame_bytes:
             self.unread += 1
             return None
@@ -375,6 +418,13 @@ cdef class Tap:
         cdef int epoch = passing.epoch
         cdef Span text
         cdef int64_t at_ms = now_ms()
+        if passing.api_key in (OFFSET_COMMIT, TXN_OFFSET_COMMIT):
+            p = <const uint8_t *>PyBytes_AS_STRING(data) + start + 4
+            end_of_frame = <const uint8_t *>PyBytes_AS_STRING(data) + end
+            error = commit_error(p, end_of_frame, passing.api_key, passing.version)
+            if error != 0:
+                self._beat(passing, at_ms, error, epoch)
+            return True
         if end - start < frame_bytes:
             if frame_bytes <= READ_BYTES_MAX and end - start < HELD_BYTES_MAX:
                 return False
@@ -403,15 +453,18 @@ cdef class Tap:
                 epoch = <int32_t>load_uint32(p)
                 self._set_timeout(passing.member, 4 * <int64_t>load_uint32(p + 4))
         if error != 0 or epoch != passing.epoch or (passing.epoch < 0 and passing.api_key != HEARTBEAT):
-            self._see(
-                Beat(
-                    passing.group.group_id, at_ms, self.node_id, passing.member.member_id, passing.asked_ms,
-                    APIS[passing.api_key].name, passing.epoch, error, epoch, passing.member.client,
-                )
-            )
+            self._beat(passing, at_ms, error, epoch)
             if passing.epoch < 0 and error == 0:
                 self._forget(passing.group, passing.member)
         return True
+
+    cdef _beat(self, Passing passing, int64_t at_ms, int error, int epoch):
+        self._see(
+            Beat(
+                passing.group.group_id, at_ms, self.node_id, passing.member.member_id, passing.asked_ms,
+                APIS[passing.api_key].name, passing.epoch, error, epoch, passing.member.client,
+            )
+        )
 
     cdef _answered(self, Passing passing, bytes frame, int64_t at_ms):
         cdef int version = passing.version
@@ -437,7 +490,8 @@ cdef class Tap:
                     group_id, at_ms, self.node_id, answer.member_id, passing.asked_ms, answer.error_code,
                     answer.generation_id, answer.leader, passing.client, request.group_instance_id,
                     request.session_timeout_ms, request.rebalance_timeout_ms, request.reason or "", request.member_id,
-                    tuple([each.member_id for each in answer.members]),
+                    tuple([each.member_id for each in answer.members]), request.protocol_type,
+                    tuple([each.name for each in request.protocols[:PROTOCOLS_NAMED_MAX]]),
                 )
             )
         elif passing.api_key == SYNC_GROUP:

@@ -1,5 +1,6 @@
 """What a node reads of the requests that pass, and of their answers, in every version; and that it disturbs nothing."""
 
+from importlib import import_module
 from typing import Any
 
 import pytest
@@ -16,7 +17,6 @@ from _wire.messages.offset_commit import OffsetCommitRequest
 from _wire.messages.share_group_heartbeat import ShareGroupHeartbeatRequest
 from _wire.messages.streams_group_heartbeat import StreamsGroupHeartbeatRequest
 from _wire.messages.sync_group import SyncGroupRequest, SyncGroupRequestAssignment, SyncGroupResponse
-from _wire.messages.txn_offset_commit import TxnOffsetCommitRequest
 from coordinator.audit.schema.sighted import (
     Asked,
     Beat,
@@ -169,15 +169,62 @@ def test_heartbeats_with_an_epoch_tell_when_it_changes(request_class: Any) -> No
         ]
 
 
-@pytest.mark.parametrize("request_class", [OffsetCommitRequest, TxnOffsetCommitRequest])
-def test_a_commit_says_that_its_member_is_there(request_class: Any) -> None:
-    api = APIS[request_class.API_KEY]
-    for version in range(max(api.min_version, 2 if api.key == 8 else 3), api.max_version + 1):
-        side = Side()
-        name = "generation_id_or_member_epoch" if api.key == 8 else "generation_id"
-        assert side.ask(request_class(group_id=GROUP, member_id=MEMBER, **{name: 4}), version) is None
-        (heard,) = side.seen
-        assert (heard.member_id, heard.group_id) == (MEMBER, GROUP)
+def commits() -> list[Any]:
+    """Each commit that names a member, in each version: the request, its version, and an answer with an error."""
+    found = []
+    for name, first, field in (
+        ("OffsetCommit", 2, "generation_id_or_member_epoch"),
+        ("TxnOffsetCommit", 3, "generation_id"),
+    ):
+        api: Any = APIS.named(name)
+        answers = import_module(api.response.__module__)
+        partition, topic = (getattr(answers, f"{name}Response{part}") for part in ("Partition", "Topic"))
+        for version in range(max(api.min_version, first), api.max_version + 1):
+            request = api.request(group_id=GROUP, member_id=MEMBER, **{field: 4})
+
+            def answer(
+                *errors: int, api: Any = api, topic: Any = topic, partition: Any = partition, topic_name: str = "orders"
+            ) -> Any:
+                partitions = [partition(partition_index=index, error_code=error) for index, error in enumerate(errors)]
+                of_topic = topic(name=topic_name, partitions=partitions)
+                return api.response(throttle_time_ms=77, topics=[of_topic] if errors else [])
+
+            found.append(pytest.param(request, version, answer, id=f"{name}-{version}"))
+    return found
+
+
+@pytest.mark.parametrize(("request_", "version", "answer"), commits())
+def test_a_commit_says_that_its_member_is_there_and_what_it_is_refused_for(
+    request_: Any, version: int, answer: Any
+) -> None:
+    side = Side()
+    passing = side.ask(request_, version)
+    assert side.answer(passing, answer(0, 0), version)
+    (heard,) = side.seen
+    assert (heard.member_id, heard.group_id) == (MEMBER, GROUP)
+    for error in (ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.ILLEGAL_GENERATION):
+        assert side.answer(side.ask(request_, version), answer(error, error), version)
+        (beat,) = side.seen
+        assert (beat.api, beat.member_id, beat.epoch, beat.error) == (APIS[request_.API_KEY].name, MEMBER, 4, error)
+    assert side.answer(side.ask(request_, version), answer(), version)
+    assert side.seen == []
+
+
+@pytest.mark.parametrize(("request_", "version", "answer"), commits())
+def test_an_answer_to_a_commit_is_never_held_back(request_: Any, version: int, answer: Any) -> None:
+    """However little of it is there, nor read beyond that."""
+    side = Side()
+    frame = encode_response(7, answer(ErrorCode.UNKNOWN_MEMBER_ID, topic_name="o" * 100), version)[4:]
+    for there in range(4, len(frame)):
+        passing = side.ask(request_, version)
+        assert side.tap.response(passing, frame[:there] + b"\xff" * 40, 0, there, len(frame))
+        assert all(isinstance(each, Heard) or each.error == ErrorCode.UNKNOWN_MEMBER_ID for each in side.seen)
+
+
+def test_a_commit_of_no_member_is_passed_over() -> None:
+    side = Side()
+    assert side.ask(OffsetCommitRequest(group_id=GROUP, generation_id_or_member_epoch=-1), 9) is None
+    assert side.seen == []
 
 
 def test_other_groups_leave_no_trace() -> None:
