@@ -21,6 +21,7 @@ from _wire.messages.incremental_alter_configs import (
 )
 from _wire.messages.metadata import MetadataRequest, MetadataRequestTopic
 from coordinator.audit import schema
+from coordinator.cli.source import history_of
 from coordinator.client.audit_topic import AuditTopic
 from coordinator.client.groups import coordinator_of
 from coordinator.client.wire import ClientError, WireConnection
@@ -231,14 +232,8 @@ class Scene:
         return self.history_so_far()
 
     def history_so_far(self) -> GroupHistory:
-        history = GroupHistory(self.group)
         with AuditTopic(self.server.bootstrap) as topic:
-            for record in topic.events_about(self.group):
-                if record.event is not None:
-                    history.apply(record.event)
-                elif (about := record.coordinator_event) is not None:
-                    history.note_coordinator(about)
-        return history
+            return history_of(self.group, topic.events_about(self.group))
 
     def of_kind(self, kind: type[E]) -> list[E]:
         return [event for event in self.events() if isinstance(event, kind)]

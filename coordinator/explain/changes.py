@@ -62,6 +62,9 @@ class Removal(msgspec.Struct, frozen=True, gc=False):
     rejected_ms: int | None = None
     """When a heartbeat of it was rejected: its client gives up what it has then. None: not known, or none was."""
 
+    is_seen_by_node: bool = False
+    """Another Kafka coordinates its group, and a node saw what it sent: also that it gave no reason."""
+
     @property
     def is_disconnected(self) -> bool:
         """Whether its client's side closed the connection before it was removed for its silence."""

@@ -47,6 +47,9 @@ class SeenGroup(msgspec.Struct):
     """Apply what was seen in order of time, and the records between."""
 
     members: dict[str, SeenMember] = {}
+    coming: dict[str, SeenMember] = {}
+    """Static instance id → who asked to join with it last, and has no member id yet: the record that tells of a
+    replacement may be there before the answer."""
     generation_id: int = -1
     """The last one that members have joined."""
     leader: str = ""
@@ -99,6 +102,7 @@ class SeenGroup(msgspec.Struct):
 
     def _asked(self, asked: Asked, place: Place) -> Iterator[OfGroup]:
         if not asked.member_id:
+            self._comes(asked, place)
             return
         member = self._member(asked.member_id, asked.node_id, asked.at_ms, place)
         member.client = asked.client
@@ -117,6 +121,16 @@ class SeenGroup(msgspec.Struct):
                 place=place, group_id=asked.group_id, generation_id=asked.generation_id, leader=asked.member_id
             )
 
+    def _comes(self, asked: Asked, place: Place) -> None:
+        if asked.group_instance_id is None:
+            return
+        self.coming.pop(asked.group_instance_id, None)
+        if len(self.coming) >= GONE_KEPT:
+            del self.coming[next(iter(self.coming))]
+        self.coming[asked.group_instance_id] = SeenMember(
+            client=asked.client, node_id=asked.node_id, heard_ms=asked.at_ms, place=place
+        )
+
     def _joined(self, joined: Joined, place: Place) -> Iterator[OfGroup]:
         if joined.error != NONE:
             if joined.error == ErrorCode.MEMBER_ID_REQUIRED:
@@ -124,6 +138,8 @@ class SeenGroup(msgspec.Struct):
                     place=place, group_id=joined.group_id, member_id=joined.member_id, state=""
                 )
             return
+        if joined.group_instance_id is not None:
+            self.coming.pop(joined.group_instance_id, None)
         before = self.generation_id
         member = self._member(joined.member_id, joined.node_id, joined.at_ms, place)
         is_new = member.joined_generation < 0
@@ -171,6 +187,7 @@ class SeenGroup(msgspec.Struct):
                 continue
             member = self.members.setdefault(member_id, SeenMember())
             member.left_ms, member.left_reason, member.place = left.at_ms, each.reason, place
+            member.committed_ms = each.committed_ms
             if not left.is_own and member.client.client_id and member.client.client_id != left.client.client_id:
                 member.removed_by = left.client
             if self.began is None:
@@ -214,8 +231,9 @@ class SeenGroup(msgspec.Struct):
         member = self.members.setdefault(closed.member_id, SeenMember(node_id=closed.node_id))
         if member.node_id == closed.node_id:
             member.heard_ms = max(closed.last_heard_ms, member.heard_ms or 0)
-            member.connection_open = False if closed.by_client else None
-            member.connection_closed_ms = closed.at_ms if closed.by_client else None
+            is_its_end = closed.by_client and not closed.is_unanswered
+            member.connection_open = False if is_its_end else None
+            member.connection_closed_ms = closed.at_ms if is_its_end else None
             member.place = place
 
     def _forget(self) -> None:
@@ -243,7 +261,12 @@ class SeenGroup(msgspec.Struct):
 
     def bypassed(self, event: Event, presence: NodesThere) -> bool:
         """Whether the member of an event that records tell of came to the brokers directly."""
-        return event["member"]["member_id"] not in self.members and presence.sees(event["time_ms"])
+        return self._seen(event["member"]) is None and presence.sees(event["time_ms"])
+
+    def _seen(self, member: Event) -> SeenMember | None:
+        """A member of an event, also one that was not told its id yet."""
+        found = self.members.get(member["member_id"])
+        return found if found is not None else self.coming.get(member["group_instance_id"] or "")
 
     # ---- what it adds to events
 
@@ -310,7 +333,7 @@ class SeenGroup(msgspec.Struct):
         if member is None:
             return
         member.is_gone = True
-        event["last_joined_ms"] = member.joined_ms
+        event["last_joined_ms"], event["last_committed_ms"] = member.joined_ms, member.committed_ms
         if event.get("session_timeout_ms") is None:
             event["session_timeout_ms"] = member.session_timeout_ms
         if member.removed_by is not None:
@@ -329,12 +352,12 @@ class SeenGroup(msgspec.Struct):
         if old is not None and old.client.client_id:
             event["old_client_id"], event["old_client_host"] = old.client.client_id, old.client.host
             event["old_last_heard_ms"] = old.heard_ms
-        seen = self.members.get(member["member_id"])
+        seen = self._seen(member)
         if seen is not None and seen.client.client_id:
             member["client_id"], member["client_host"] = seen.client.client_id, seen.client.host
 
     def _add_software(self, member: Event | None) -> None:
-        seen = self.members.get(member["member_id"]) if member else None
+        seen = self._seen(member) if member else None
         if member is None or seen is None or not seen.client.software:
             return
         name, _, version = seen.client.software.rpartition(" ")

@@ -53,6 +53,8 @@ class SeenMember(msgspec.Struct):
     connection_closed_ms: int | None = None
     left_ms: int | None = None
     left_reason: str = ""
+    committed_ms: int | None = None
+    """When its last commit was answered well; told when it leaves."""
     removed_by: ClientSighted | None = None
     """Another client that removed it."""
     rejected: str = ""

@@ -369,7 +369,7 @@ def assignors_do_not_agree(scene: Scene) -> None:
 
 def the_server_restarts(scene: Scene) -> None:
     """kill -9: a stable group goes on in the same generation, unless the leader finds that its metadata has changed."""
-    one = scene.member("one", session_timeout_ms=20_000)
+    one = scene.member("one", session_timeout_ms=50_000)  # a Kafka may take 20 s to be back
     scene.steady(one)
     before = scene.history()
     scene.server.kill()
@@ -377,10 +377,15 @@ def the_server_restarts(scene: Scene) -> None:
     wait_for(lambda: one.commit()["event"] == "committed", SECONDS, "a commit after the restart", every_ms=200)
     after = scene.history()
     later = list(after.generations)[len(before.generations) :]
-    assert {offset.cause for offset in later} <= {Cause.LEADER_REJOINED}, later
-    with AuditTopic(scene.server.bootstrap) as topic:
-        started = [record for record in topic.tail(1_000)[0] if b'"coordinator.started"' in record.value]
-    assert len(started) >= 2
+    assert {offset.cause for offset in later} <= {Cause.LEADER_REJOINED}, [
+        (each.cause, each.triggers) for each in later
+    ]
+    if scene.is_watched:
+        scene.unknown = coordinators.OF_A_BROKER
+    else:
+        with AuditTopic(scene.server.bootstrap) as topic:
+            started = [record for record in topic.tail(1_000)[0] if b'"coordinator.started"' in record.value]
+        assert len(started) >= 2
     one.leave()
 
 
@@ -395,10 +400,16 @@ def the_server_crashes_in_a_rebalance(scene: Scene) -> None:
     scene.server.start()
     two.driver.go_on()
     scene.steady(one, two, three)
-    (loaded,) = scene.of_kind(schema.GroupLoaded)
-    assert loaded.void_from_seq is not None
-    outcomes = [generation.outcome for generation in scene.history().generations]
-    assert Outcome.CUT_SHORT in outcomes, outcomes
+    if scene.is_watched:
+        scene.unknown = coordinators.OF_A_BROKER
+        joined = [each.member.client_id for each in scene.of_kind(schema.MemberJoined)]
+        assert joined in (["one", "two", "three"], ["one", "two", "three", "three"])
+        scene.never_tells("silent", "nothing was heard")
+    else:
+        (loaded,) = scene.of_kind(schema.GroupLoaded)
+        assert loaded.void_from_seq is not None
+        outcomes = [generation.outcome for generation in scene.history().generations]
+        assert Outcome.CUT_SHORT in outcomes, outcomes
     for member in (one, two, three):
         member.leave()
 

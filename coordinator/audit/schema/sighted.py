@@ -37,6 +37,8 @@ class Asked(Sighting, frozen=True, gc=False):
     """It is the SyncGroup of the leader."""
     client: ClientSighted
     reason: str = ""
+    group_instance_id: str | None = None
+    """Of a JoinGroup."""
 
 
 class Joined(Sighting, frozen=True, gc=False):
@@ -80,6 +82,8 @@ class Departure(msgspec.Struct, frozen=True, array_like=True, gc=False):
     group_instance_id: str | None
     reason: str
     error: int
+    committed_ms: int | None = None
+    """When its last commit was answered well; None: none was by way of this node."""
 
 
 class Left(Sighting, frozen=True, gc=False):
@@ -129,6 +133,8 @@ class Closed(Sighting, frozen=True, gc=False):
     member_id: str
     last_heard_ms: int
     by_client: bool
+    is_unanswered: bool = False
+    """A request of the member was not answered by then: it may have given up waiting."""
 
 
 class Unseen(Sighting, frozen=True, gc=False):

@@ -174,8 +174,10 @@ cdef class SeenMember:
     cdef readonly object client
     cdef readonly int64_t silent_after_ms
     cdef readonly bint is_silent
+    cdef readonly int64_t committed_ms
+    """When its last commit was answered well; 0: none was."""
     cdef readonly bint awaits_answer
-    """Its JoinGroup or SyncGroup is not answered: it has to send nothing meanwhile."""
+    """A request is not answered, or the broker's side closed its connection: it may have to send nothing meanwhile."""
 
     def __repr__(self):
         return f"<{self.group_id} {self.member_id} {self.heard_ms}>"
@@ -294,6 +296,8 @@ cdef class Tap:
 
     cdef Passing _passing(self, object connection, WatchedGroup group, SeenMember member, Head head, int64_t at_ms):
         cdef Passing passing = Passing.__new__(Passing)
+        if member is not None:
+            member.awaits_answer = True
         passing.api_key = head.api_key
         passing.version = head.version
         passing.group = group
@@ -323,14 +327,14 @@ cdef class Tap:
                 passing.member = self._member(group, key, connection, at_ms)
                 passing.member.client = passing.client
                 self._set_timeout(passing.member, passing.request.session_timeout_ms)
-        if passing.member is not None:
-            passing.member.awaits_answer = True
+                passing.member.awaits_answer = True
         if head.api_key != LEAVE_GROUP:
             self._see(
                 Asked(
                     group.group_id, at_ms, self.node_id, APIS[head.api_key].name, passing.request.member_id,
                     passing.epoch, head.api_key == SYNC_GROUP and bool(passing.request.assignments), passing.client,
                     (passing.request.reason or "") if head.api_key == JOIN_GROUP else "",
+                    passing.request.group_instance_id if head.api_key == JOIN_GROUP else None,
                 )
             )
         return passing
@@ -369,6 +373,7 @@ cdef class Tap:
             group.members[member_id] = member
             self._members += 1
         member.heard_ms = at_ms
+        member.awaits_answer = False
         if member.connection is not connection:
             self._move(member, connection)
         if member.is_silent:
@@ -422,8 +427,11 @@ cdef class Tap:
             p = <const uint8_t *>PyBytes_AS_STRING(data) + start + 4
             end_of_frame = <const uint8_t *>PyBytes_AS_STRING(data) + end
             error = commit_error(p, end_of_frame, passing.api_key, passing.version)
+            self._hear_answer(passing.member, at_ms)
             if error != 0:
                 self._beat(passing, at_ms, error, epoch)
+            else:
+                passing.member.committed_ms = at_ms
             return True
         if end - start < frame_bytes:
             if frame_bytes <= READ_BYTES_MAX and end - start < HELD_BYTES_MAX:
@@ -433,6 +441,7 @@ cdef class Tap:
         if passing.request is not None:
             self._answered(passing, data[start:end], at_ms)
             return True
+        self._hear_answer(passing.member, at_ms)
         p = <const uint8_t *>PyBytes_AS_STRING(data) + start + 4
         end_of_frame = <const uint8_t *>PyBytes_AS_STRING(data) + end
         if is_flexible(passing.api_key, passing.version) and not no_tags(&p, end_of_frame):
@@ -458,6 +467,11 @@ cdef class Tap:
                 self._forget(passing.group, passing.member)
         return True
 
+    cdef void _hear_answer(self, SeenMember member, int64_t at_ms) noexcept:
+        """The coordinator renews a session when it reads a request, which may be just before it answers."""
+        member.awaits_answer = False
+        member.heard_ms = max(member.heard_ms, at_ms)
+
     cdef _beat(self, Passing passing, int64_t at_ms, int error, int epoch):
         self._see(
             Beat(
@@ -475,8 +489,7 @@ cdef class Tap:
         request = passing.request
         group_id = passing.group.group_id
         if member is not None:
-            member.awaits_answer = False
-            member.heard_ms = max(member.heard_ms, at_ms)
+            self._hear_answer(member, at_ms)
         if passing.api_key == JOIN_GROUP:
             key = answer.member_id.encode()
             if answer.error_code == 0 and len(key) <= ID_BYTES_MAX and (
@@ -507,13 +520,15 @@ cdef class Tap:
     cdef _left(self, Passing passing, answer, int64_t at_ms):
         request = passing.request
         if passing.version < 3:
-            members = [Departure(request.member_id, None, "", answer.error_code)]
+            committed_ms = self._committed_ms(passing, request.member_id)
+            members = [Departure(request.member_id, None, "", answer.error_code, committed_ms)]
         else:
             errors = {(each.member_id, each.group_instance_id): each.error_code for each in answer.members}
             members = [
                 Departure(
                     each.member_id, each.group_instance_id, each.reason or "",
                     errors.get((each.member_id, each.group_instance_id), answer.error_code),
+                    self._committed_ms(passing, each.member_id),
                 )
                 for each in request.members
             ]
@@ -530,6 +545,10 @@ cdef class Tap:
             if member is not None and each.error == 0:
                 self._forget(passing.group, member)
 
+    cdef object _committed_ms(self, Passing passing, str member_id):
+        cdef SeenMember member = passing.group.members.get(member_id.encode())
+        return None if member is None or member.committed_ms == 0 else member.committed_ms
+
     # ---- connections, and what does not come
 
     def closed(self, connection, bint by_client) -> None:
@@ -541,9 +560,14 @@ cdef class Tap:
         at_ms = now_ms()
         for member in sorted(members, key=_order):
             member.connection = None
+            member.awaits_answer = member.awaits_answer and at_ms - member.heard_ms >= LATE_ANSWER_MS
             self._see(
-                Closed(member.group_id, at_ms, self.node_id, member.member_id, member.heard_ms, by_client)
+                Closed(
+                    member.group_id, at_ms, self.node_id, member.member_id, member.heard_ms, by_client,
+                    member.awaits_answer,
+                )
             )
+            member.awaits_answer = member.awaits_answer or not by_client
 
     def find_silent(self) -> None:
         """Note the members that have not been heard for longer than they should have been."""
@@ -610,6 +634,8 @@ cdef class Tap:
 
 SILENT_AFTER_MS = 5_000
 """Above the heartbeat interval of all clients by default (3 s). One that has a shorter session is expected earlier."""
+LATE_ANSWER_MS = 1_000
+"""Who closes its connection after waiting so long for an answer may have given up; sooner, its process has ended."""
 HELD_BYTES_MAX = 1 << 16
 """Of an answer that is looked at whole: more of it is passed on before its end."""
 

@@ -209,6 +209,7 @@ def apply_removal(
         None if existing is None else existing.left_ms,
         answered_ms,
         rejected_ms,
+        history.is_observed and event.last_joined_ms is not None,
     )
     may_keep = existing is not None and may_keep_what_it_owns(history, existing)
     if may_keep:
