@@ -234,6 +234,8 @@ class SeenGroup(msgspec.Struct):
             is_its_end = closed.by_client and not closed.is_unanswered
             member.connection_open = False if is_its_end else None
             member.connection_closed_ms = closed.at_ms if is_its_end else None
+            if not is_its_end and member.unseen_ms is None:
+                member.unseen_ms = closed.at_ms
             member.place = place
 
     def _forget(self) -> None:

@@ -65,7 +65,8 @@ class SeenMember(msgspec.Struct):
     is_gone: bool = False
     """It was told that it is removed."""
     unseen_ms: int | None = None
-    """Since when it may have sent something unseen: its node was away, or dropped what it saw."""
+    """Since when nothing follows from its silence: its node was away, or dropped what it saw; or the coordinator did
+    not answer it."""
 
 
 class JoinSeen(NamedTuple):

@@ -17,6 +17,7 @@ from coordinator.audit.schema.sighted import (
     Joined,
     Left,
     Silent,
+    Synced,
     Unseen,
 )
 from coordinator.audit.schema.unseen import UnseenBecause
@@ -254,3 +255,144 @@ def test_a_cause_that_is_one_of_two_is_inferred_also_if_the_rest_was_seen() -> N
     assert [(str(observed.event.cause), observed.is_inferred) for observed in removals] == [
         ("member_left_or_expired", True)
     ]
+
+
+# ---- who joined when, and which client took whose place
+
+
+def kind(events: list[Any], name: str) -> list[Any]:
+    return [observed.event for observed in events if type(observed.event).__name__ == name]
+
+
+def test_who_held_up_a_rebalance_is_told_if_all_were_seen_to_join() -> None:
+    at = LATER
+    items = [
+        *two_members(),
+        *joins("a", at, 2, at + 900),
+        *joins("b", at + 890, 2, at + 900),
+        sync("b", at + 910, 2, False),
+        sync("a", at + 950, 2, True),
+        (at + 960, record(2, at + 950, "a", "b")),
+    ]
+    started = kind(told(items), "GenerationStarted")[-1]
+    assert (started.slowest_member.member_id, started.slowest_join_ms) == ("b", 890)
+    assigned = kind(told(items), "MemberAssigned")[-2:]
+    assert [(each.member.member_id, each.join_ms, each.sync_ms) for each in assigned] == [("a", 0, 50), ("b", 890, 10)]
+    unseen = [item for item in items if not (isinstance(item, Asked | Joined) and item.member_id == "b")]
+    assert kind(told(unseen), "GenerationStarted")[-1].slowest_member is None
+
+
+def test_a_client_that_takes_a_static_place_is_known_before_it_has_its_member_id() -> None:
+    """Its record is there before the answer to its JoinGroup; records go on to name the client before."""
+    static = msgspec.structs.replace(record(1, BEGIN_MS, "a").members[0], group_instance_id="pod")
+    before = msgspec.structs.replace(record(1, BEGIN_MS, "a"), members=[static])
+    after = msgspec.structs.replace(before, members=[msgspec.structs.replace(static, member_id="a-2")])
+    asked = Asked(GROUP, LATER, NODE, "JoinGroup", "", -1, False, client("twin"), "", "pod")
+    found = told([*joins("a", BEGIN_MS, 1, BEGIN_MS + 5), (BEGIN_MS + 9, before), asked, (LATER + 2, after)])
+    (replaced,) = kind(found, "StaticMemberReplaced")
+    assert (replaced.member.client_id, replaced.old_client_id, replaced.described_client_id) == ("twin", "a", "a")
+    assert replaced.member.client_software_name == "lib"
+    assert kind(found, "GroupUnseen") == []
+
+
+def test_clients_that_ask_to_join_with_any_instance_id_are_bounded() -> None:
+    seen = SeenGroup()
+    for number in range(GONE_KEPT + 10):
+        asked = Asked(GROUP, LATER, NODE, "JoinGroup", "", -1, False, client("x"), "", f"pod-{number}")
+        place = Place(Source.NODE, "node 1", LATER)
+        list(seen.apply(Sighted(place=place, group_id=GROUP, sighting=asked), 1))
+    assert len(seen.coming) == GONE_KEPT and f"pod-{GONE_KEPT + 9}" in seen.coming
+
+
+def test_a_client_that_gave_up_waiting_is_not_said_to_have_closed_its_connection() -> None:
+    closed = Closed(GROUP, LATER, NODE, "b", LATER - SESSION_MS, True, True)
+    (removed,) = kind(told([*two_members(), closed, REBALANCES, *next_generation(LATER + 100)]), "MemberRemoved")
+    assert str(removed.cause) == "member_left_or_expired"
+    assert (removed.connection_open, removed.connection_closed_ms) == (None, None)
+
+
+def test_when_a_member_that_leaves_committed_last_is_told() -> None:
+    left = Left(GROUP, LATER, NODE, LATER - 1, 0, (Departure("b", None, "", 0, LATER - 70),), client("b"), True)
+    (removed,) = kind(told([*two_members(), left, *next_generation(LATER + 100)]), "MemberRemoved")
+    assert removed.last_committed_ms == LATER - 70
+
+
+# ---- who was refused
+
+
+def refused_join(error: ErrorCode, instance_id: str | None = None) -> Joined:
+    offered = ("consumer", ("roundrobin",))
+    new = (client("new"), instance_id, SESSION_MS, REBALANCE_MS, "", "")
+    return Joined(GROUP, LATER, NODE, "", LATER, error, -1, "", *new, (), *offered)
+
+
+def failed(error: ErrorCode, api: str = "Heartbeat", member_id: str = "b") -> Beat:
+    return Beat(GROUP, LATER + 1, NODE, member_id, LATER, api, 1, error, 1, client(member_id))
+
+
+REFUSALS: Final[dict[str, tuple[AnySighting, tuple[str, str, str] | None]]] = {
+    "the group is full": (
+        refused_join(ErrorCode.GROUP_MAX_SIZE_REACHED),
+        ("JoinGroup", "GROUP_MAX_SIZE_REACHED", "new"),
+    ),
+    "it is handed an id": (refused_join(ErrorCode.MEMBER_ID_REQUIRED), None),
+    "the cluster is at work": (refused_join(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS), None),
+    "SyncGroup of nobody": (
+        Synced(GROUP, LATER, NODE, "b", LATER, ErrorCode.UNKNOWN_MEMBER_ID, 1, False),
+        ("SyncGroup", "UNKNOWN_MEMBER_ID", "b"),
+    ),
+    "SyncGroup in a rebalance": (
+        Synced(GROUP, LATER, NODE, "b", LATER, ErrorCode.REBALANCE_IN_PROGRESS, 1, False),
+        None,
+    ),
+    "a heartbeat is fenced": (
+        failed(ErrorCode.FENCED_INSTANCE_ID),
+        ("Heartbeat", "FENCED_INSTANCE_ID", "b"),
+    ),
+    "a heartbeat of a former generation": (failed(ErrorCode.ILLEGAL_GENERATION), None),
+    "a heartbeat of a member that is not gone": (failed(ErrorCode.UNKNOWN_MEMBER_ID), None),
+    "a commit of nobody": (
+        failed(ErrorCode.UNKNOWN_MEMBER_ID, "OffsetCommit"),
+        ("OffsetCommit", "UNKNOWN_MEMBER_ID", "b"),
+    ),
+    "a commit in a rebalance": (failed(ErrorCode.REBALANCE_IN_PROGRESS, "OffsetCommit"), None),
+    "a heartbeat with another epoch": (
+        failed(ErrorCode.FENCED_MEMBER_EPOCH, "ConsumerGroupHeartbeat"),
+        ("ConsumerGroupHeartbeat", "FENCED_MEMBER_EPOCH", "b"),
+    ),
+    "a heartbeat while the cluster is at work": (
+        failed(ErrorCode.NOT_COORDINATOR, "ConsumerGroupHeartbeat"),
+        None,
+    ),
+}
+
+
+@pytest.mark.parametrize("case", REFUSALS)
+def test_who_is_refused(case: str) -> None:
+    sighting, expected = REFUSALS[case]
+    rejected = kind(told([*two_members(), sighting]), "RequestRejected")
+    found = [(each.api, each.error, each.member.client_id) for each in rejected]
+    assert found == ([] if expected is None else [expected])
+    assert all(each.member.client_software_name == "lib" for each in rejected)
+
+
+def test_a_refusal_says_what_was_offered_and_who_has_the_instance_id() -> None:
+    offers = [
+        msgspec.structs.replace(each, protocols=("range", "sticky"), group_instance_id="pod")
+        if isinstance(each, Joined)
+        else each
+        for each in two_members()
+    ]
+    (rejected,) = kind(told([*offers, refused_join(ErrorCode.FENCED_INSTANCE_ID, "pod")]), "RequestRejected")
+    assert (rejected.protocols, rejected.group_protocols) == (["roundrobin"], ["range", "sticky"])
+    assert rejected.holder.member_id == "b", "who joined last with it"
+    (rejected,) = kind(told([*two_members(), refused_join(ErrorCode.INCONSISTENT_GROUP_PROTOCOL)]), "RequestRejected")
+    assert (rejected.group_protocols, rejected.holder) == ([], None), "what the members offer was not seen"
+
+
+def test_a_member_that_was_removed_for_its_silence_and_asks_again_lives() -> None:
+    items = [*two_members(), *GONE["suspended"][0], *next_generation(LATER + 100)]
+    again = [msgspec.structs.replace(failed(ErrorCode.UNKNOWN_MEMBER_ID), at_ms=LATER + 9_000 + n) for n in range(2)]
+    again = [msgspec.structs.replace(each, asked_ms=each.at_ms) for each in again]
+    (rejected,) = kind(told([*items, *again]), "RequestRejected")
+    assert (rejected.api, rejected.member.client_id) == ("Heartbeat", "b")

@@ -177,7 +177,8 @@ cdef class SeenMember:
     cdef readonly int64_t committed_ms
     """When its last commit was answered well; 0: none was."""
     cdef readonly bint awaits_answer
-    """A request is not answered, or the broker's side closed its connection: it may have to send nothing meanwhile."""
+    """A request is not answered, or was so late that its client may have given up; or the broker's side closed its
+    connection. Meanwhile nothing follows from its silence."""
 
     def __repr__(self):
         return f"<{self.group_id} {self.member_id} {self.heard_ms}>"
@@ -423,11 +424,12 @@ cdef class Tap:
         cdef int epoch = passing.epoch
         cdef Span text
         cdef int64_t at_ms = now_ms()
+        if passing.member is not None:
+            self._hear_answer(passing, at_ms)
         if passing.api_key in (OFFSET_COMMIT, TXN_OFFSET_COMMIT):
             p = <const uint8_t *>PyBytes_AS_STRING(data) + start + 4
             end_of_frame = <const uint8_t *>PyBytes_AS_STRING(data) + end
             error = commit_error(p, end_of_frame, passing.api_key, passing.version)
-            self._hear_answer(passing.member, at_ms)
             if error != 0:
                 self._beat(passing, at_ms, error, epoch)
             else:
@@ -441,7 +443,6 @@ cdef class Tap:
         if passing.request is not None:
             self._answered(passing, data[start:end], at_ms)
             return True
-        self._hear_answer(passing.member, at_ms)
         p = <const uint8_t *>PyBytes_AS_STRING(data) + start + 4
         end_of_frame = <const uint8_t *>PyBytes_AS_STRING(data) + end
         if is_flexible(passing.api_key, passing.version) and not no_tags(&p, end_of_frame):
@@ -467,10 +468,12 @@ cdef class Tap:
                 self._forget(passing.group, passing.member)
         return True
 
-    cdef void _hear_answer(self, SeenMember member, int64_t at_ms) noexcept:
+    cdef _hear_answer(self, Passing passing, int64_t at_ms):
         """The coordinator renews a session when it reads a request, which may be just before it answers."""
-        member.awaits_answer = False
-        member.heard_ms = max(member.heard_ms, at_ms)
+        cdef bint is_late = at_ms - passing.asked_ms >= LATE_ANSWER_MS
+        # JoinGroup and SyncGroup wait for other members.
+        passing.member.awaits_answer = is_late and passing.api_key not in (JOIN_GROUP, SYNC_GROUP)
+        passing.member.heard_ms = max(passing.member.heard_ms, at_ms)
 
     cdef _beat(self, Passing passing, int64_t at_ms, int error, int epoch):
         self._see(
@@ -488,8 +491,6 @@ cdef class Tap:
         answer = APIS[passing.api_key].response.decode(frame, version, body_start)
         request = passing.request
         group_id = passing.group.group_id
-        if member is not None:
-            self._hear_answer(member, at_ms)
         if passing.api_key == JOIN_GROUP:
             key = answer.member_id.encode()
             if answer.error_code == 0 and len(key) <= ID_BYTES_MAX and (

@@ -255,17 +255,84 @@ def test_a_connection_that_closes_tells_of_its_members_and_by_whom() -> None:
         assert (closed.member_id, closed.by_client) == (MEMBER, by_client)
 
 
+def beat_answered(side: Side) -> None:
+    """A heartbeat that is answered."""
+    assert side.answer(side.ask(HeartbeatRequest(group_id=GROUP, member_id=MEMBER), 4), HeartbeatResponse(), 4)
+
+
 def test_a_member_that_is_silent_is_told_once_and_when_it_is_back(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(taps, "SILENT_AFTER_MS", -1)
     side = Side()
-    side.ask(HeartbeatRequest(group_id=GROUP, member_id=MEMBER), 4)
+    beat_answered(side)
     side.tap.find_silent()
     side.tap.find_silent()
     heard, silent = side.seen
     assert isinstance(silent, Silent)
-    assert silent.last_heard_ms == heard.at_ms
-    side.ask(HeartbeatRequest(group_id=GROUP, member_id=MEMBER), 4)
+    assert heard.at_ms <= silent.last_heard_ms <= silent.at_ms
+    beat_answered(side)
     assert [type(each) for each in side.seen] == [Heard]
+
+
+def test_a_member_that_waits_for_an_answer_is_not_silent(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(taps, "SILENT_AFTER_MS", -1)
+    side = Side()
+    passing = side.ask(HeartbeatRequest(group_id=GROUP, member_id=MEMBER), 4)
+    side.tap.find_silent()
+    assert [type(each) for each in side.seen] == [Heard]
+    side.answer(passing, HeartbeatResponse(), 4)
+    side.tap.find_silent()
+    assert [type(each) for each in side.seen] == [Silent]
+
+
+@pytest.mark.parametrize("late_ms", [-1, 60_000])
+def test_a_client_whose_answer_came_late_may_have_given_up(monkeypatch: pytest.MonkeyPatch, late_ms: int) -> None:
+    monkeypatch.setattr(taps, "LATE_ANSWER_MS", late_ms)
+    monkeypatch.setattr(taps, "SILENT_AFTER_MS", -1)
+    side = Side()
+    beat_answered(side)
+    side.tap.find_silent()
+    assert [type(each) for each in side.seen] == [Heard, *([] if late_ms < 0 else [Silent])]
+
+
+@pytest.mark.parametrize("by_client", [True, False])
+def test_who_cannot_reach_the_coordinator_is_not_silent(monkeypatch: pytest.MonkeyPatch, by_client: bool) -> None:
+    """The broker's side closed its connection; of one that its client closed nothing more is to be expected."""
+    monkeypatch.setattr(taps, "SILENT_AFTER_MS", -1)
+    side = Side()
+    beat_answered(side)
+    side.tap.closed(side.connection, by_client=by_client)
+    side.tap.find_silent()
+    assert [type(each) for each in side.seen] == [Heard, Closed, *([Silent] if by_client else [])]
+
+
+@pytest.mark.parametrize("late_ms", [-1, 60_000])
+def test_a_client_that_closes_while_it_waits_long_may_have_given_up(
+    monkeypatch: pytest.MonkeyPatch, late_ms: int
+) -> None:
+    monkeypatch.setattr(taps, "LATE_ANSWER_MS", late_ms)
+    monkeypatch.setattr(taps, "SILENT_AFTER_MS", -1)
+    side = Side()
+    side.ask(HeartbeatRequest(group_id=GROUP, member_id=MEMBER), 4)
+    side.tap.closed(side.connection, by_client=True)
+    side.tap.find_silent()
+    _, closed, *silent = side.seen
+    assert closed.is_unanswered is (late_ms < 0)
+    assert bool(silent) is not closed.is_unanswered
+
+
+def test_what_a_member_that_leaves_committed_last_is_told() -> None:
+    side = Side()
+    commit: Any = APIS.named("OffsetCommit").response
+    assert side.answer(
+        side.ask(OffsetCommitRequest(group_id=GROUP, generation_id_or_member_epoch=1, member_id=MEMBER), 9), commit(), 9
+    )
+    request = LeaveGroupRequest(group_id=GROUP, members=[MemberIdentity(member_id=each) for each in (MEMBER, "other")])
+    answers = [MemberResponse(member_id=each) for each in (MEMBER, "other")]
+    assert side.answer(side.ask(request, 5), LeaveGroupResponse(members=answers), 5)
+    heard, left = side.seen
+    member, other = left.members
+    assert heard.at_ms <= member.committed_ms <= left.at_ms
+    assert other.committed_ms is None
 
 
 def test_a_frame_that_has_not_come_is_waited_for_and_one_that_is_cut_is_counted() -> None:
