@@ -358,12 +358,16 @@ class GroupObserver:
         self._emit_refusal(refusal, statement.place, self._members.of(statement.holder, instance_id))
 
     def _holder(self, refusal: Refusal) -> MemberSoFar | None:
-        """The member that has the instance id of a refused client, as nodes have seen it."""
-        seen = self._seen.members.get(refusal.holder_id)
-        if seen is None:
+        """The member that has the instance id of a refused client: by the records, or as nodes have seen it."""
+        instance_id = refusal.member.group_instance_id
+        if not refusal.is_about_instance or instance_id is None:
             return None
-        client = seen.client
-        return MemberSoFar(refusal.holder_id, client.client_id, client.host, refusal.member.group_instance_id)
+        recorded = next((each for each in self._so_far.members.values() if each.group_instance_id == instance_id), None)
+        holder_id = self._seen.holder_of(instance_id) if recorded is None else recorded.member_id
+        seen = self._seen.members.get(holder_id)
+        if seen is None or not seen.client.client_id:
+            return recorded
+        return MemberSoFar(holder_id, seen.client.client_id, seen.client.host, instance_id)
 
     def apply_client(self, statement: ClientStatement) -> None:
         """What a client's own log says of a request that was refused: brokers log next to none of these."""

@@ -123,6 +123,9 @@ class Removed(msgspec.Struct, frozen=True, gc=False):
 
 
 GONE: Final = Removed()
+MAY_BE_LATE: Final = "may_be_late"
+"""Of a member that is gone, for who concludes why: it had not got to its epoch, so it may have been too late to give up
+what it had."""
 
 
 class EventEmitter:
@@ -199,6 +202,7 @@ class EventEmitter:
         """Return it as a trigger of the rebalance that it leads to."""
         member = self.so_far.members.pop(member_id)
         how = removed or self._explained.get(member_id, GONE)
+        may_be_late = self.so_far.protocol in (CONSUMER, STREAMS) and not member.is_settled
         self.emit(
             "member.removed",
             member=member.reference(),
@@ -206,8 +210,10 @@ class EventEmitter:
             reason=how.reason,
             requested_by=how.requested_by,
             session_timeout_ms=member.session_timeout_ms,
+            **({MAY_BE_LATE: True} if may_be_late else {}),
         )
-        return trigger(how.cause, member, self.time_ms, how.reason or "")
+        found = trigger(how.cause, member, self.time_ms, how.reason or "")
+        return found | {MAY_BE_LATE: True} if may_be_late else found
 
     def resubscribe(self, member: MemberSoFar, topics: list[str]) -> None:
         """A member subscribes to other topics than before."""

@@ -25,6 +25,7 @@ from coordinator.audit.schema.sighted import (
     Unseen,
 )
 from coordinator.core.causes import Cause, InferredCause, Requester
+from coordinator.observe.group_so_far import MAY_BE_LATE
 from coordinator.observe.logs import statements as said
 from coordinator.observe.logs.statements import OfGroup, Reason
 from coordinator.observe.places import Place
@@ -207,6 +208,7 @@ class SeenGroup(msgspec.Struct):
     def _beat(self, beat: Beat, place: Place) -> None:
         member = self._member(beat.member_id, beat.node_id, beat.asked_ms, place)
         member.client = beat.client
+        member.group_instance_id = beat.group_instance_id or member.group_instance_id
         if beat.error != NONE:
             if beat.error == ErrorCode.REBALANCE_IN_PROGRESS:
                 self._rebalances(beat.at_ms, place)
@@ -320,7 +322,7 @@ class SeenGroup(msgspec.Struct):
             found["reason"] = member.left_reason
         elif not _is_watched(member, at_ms, presence):
             return None
-        elif _is_expired(member, at_ms):
+        elif _is_expired(member, at_ms) and not (found.get(MAY_BE_LATE) and member.session_timeout_ms is None):
             found["cause"] = str(Cause.SESSION_EXPIRED)
         elif member.joined_generation >= 0 and member.joined_generation < self.generation_id:
             found["cause"] = str(Cause.REBALANCE_TIMEOUT)

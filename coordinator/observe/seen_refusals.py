@@ -28,7 +28,6 @@ LOST_ITS_PLACE: Final = frozenset(
     }
 )
 """Errors of a commit whose client has lost its place: as another error may mean, the client shall not send it again."""
-OF_AN_INSTANCE: Final = frozenset({ErrorCode.FENCED_INSTANCE_ID, ErrorCode.UNRELEASED_INSTANCE_ID})
 
 
 def refused(sighting: AnySighting, seen: SeenGroup) -> Refusal | None:
@@ -55,7 +54,6 @@ def refused(sighting: AnySighting, seen: SeenGroup) -> Refusal | None:
         client.software,
         generation_id,
         *offered,
-        holder_id=seen.holder_of(instance_id) if error in OF_AN_INSTANCE else "",
     )
 
 

@@ -10,7 +10,7 @@ from typing import Any, Final
 from kafka.admin import NewPartitions
 
 from coordinator.audit import schema
-from coordinator.core.causes import Cause
+from coordinator.core.causes import Cause, InferredCause
 from coordinator.explain.claims.findings import Kind
 from coordinator.explain.findings import findings
 from coordinator.explain.generation import Generation, Outcome
@@ -22,6 +22,8 @@ from tests.waiting import wait_for
 LONG_SESSION_MS: Final = 20_000
 HELD_UP_SECONDS: Final = 2
 NO_REASON: Final = "why it left: the protocol has no reasons"
+OF_TOPICS: Final = "which topic changed: the records have a hash of the topics alone"
+OF_STEPS: Final = "who was asked to give up partitions, and who waited: records of a member tell what it has by then"
 OF_THE_CONFIG: Final = "how long its session timeout is: that is a config of the group, which no heartbeat names"
 
 
@@ -43,6 +45,18 @@ def rejected_with(scene: Scene, error: str) -> list[schema.RequestRejected]:
 
 def first_rejection(scene: Scene, error: str) -> schema.RequestRejected:
     return wait_for(lambda: rejected_with(scene, error), SECONDS, error, every_ms=100)[0]
+
+
+def names_topic(scene: Scene, changes: dict[str, list[int]], *texts: str) -> None:
+    """What is told of a rebalance for topics: which one it was, by how much it changed, and these texts."""
+    if scene.is_watched:
+        generation = scene.stable_because(Cause.TOPICS_CHANGED, "")
+        scene.never_tells("grew", "appeared", "vanished", "subscribed to")
+        assert generation.topic_changes == {}
+        scene.unknown = OF_TOPICS
+        return
+    generation = scene.stable_with(lambda each: each.topic_changes == changes, "the topic to be named")
+    scene.tells(generation, *texts)
 
 
 def says_group_epoch(scene: Scene) -> None:
@@ -231,7 +245,12 @@ def a_slow_member_holds_up_another(scene: Scene) -> None:
     one.resume()
     scene.steady(one, two)
     generation = scene.stable_because(Cause.NEW_MEMBER, "two")
-    scene.tells(generation, "one was asked to give up", "to do so. two waited for it.")
+    if scene.is_watched:
+        scene.unknown = OF_STEPS
+        scene.tells(generation, "because two (127.0.0.1", ") joined")
+        scene.never_tells("was asked to give up", "waited for")
+    else:
+        scene.tells(generation, "one was asked to give up", "to do so. two waited for it.")
     says_group_epoch(scene)
     one.leave()
     two.leave()
@@ -245,14 +264,19 @@ def a_member_that_stands_still_holds_up_another(scene: Scene) -> None:
     one.driver.stop()
     two = scene.member("two", **options)
     waits(scene, "two")
-    open_epoch = scene.history().generations[-1]
-    scene.tells(open_epoch, "two waits for", "which one still has")
+    if not scene.is_watched:
+        open_epoch = scene.history().generations[-1]
+        scene.tells(open_epoch, "two waits for", "which one still has")
     time.sleep(HELD_UP_SECONDS)
     one.driver.go_on()
     scene.steady(one, two)
     generation = scene.stable_because(Cause.NEW_MEMBER, "two")
-    scene.tells(generation, "one was asked to give up", " only ", " later, and took ", "two waited for it.")
-    scene.advises(generation, "one was asked late")
+    if scene.is_watched:
+        scene.unknown = OF_STEPS
+        scene.never_tells("was asked to give up", "waited for")
+    else:
+        scene.tells(generation, "one was asked to give up", " only ", " later, and took ", "two waited for it.")
+        scene.advises(generation, "one was asked late")
     one.leave()
     two.leave()
 
@@ -266,6 +290,13 @@ def a_member_does_not_give_up(scene: Scene) -> None:
     two = scene.member("two", **options)
     asked_to_revoke(scene, "one")
     one.driver.stop()
+    if scene.is_watched:
+        scene.unknown = OF_STEPS
+        removed = scene.one_of_kind(schema.MemberRemoved)
+        assert (str(removed.cause), removed.member.client_id) == (InferredCause.MEMBER_LEFT_OR_EXPIRED, "one")
+        one.driver.kill()
+        two.leave()
+        return
     generation = scene.stable_because(Cause.REBALANCE_TIMEOUT, "one")
     scene.tells(generation, "one (127.0.0.1", ") did not give up its partitions within the rebalance timeout, ")
     before = next(each for each in scene.history().generations if each.outcome is Outcome.SUPERSEDED)
@@ -276,6 +307,10 @@ def a_member_does_not_give_up(scene: Scene) -> None:
 
 
 def asked_to_revoke(scene: Scene, client_id: str) -> None:
+    if scene.is_watched:
+        scene.wait_for_state("Reconciling")
+        return
+
     def is_asked() -> bool:
         reconciled = scene.of_kind_so_far(schema.MemberReconciled)
         found = [each for each in reconciled if each.member.client_id == client_id]
@@ -285,6 +320,10 @@ def asked_to_revoke(scene: Scene, client_id: str) -> None:
 
 
 def waits(scene: Scene, client_id: str) -> None:
+    if scene.is_watched:
+        scene.wait_for_state("Reconciling")
+        return
+
     def is_waiting() -> bool:
         reconciled = scene.of_kind_so_far(schema.MemberReconciled)
         found = [each for each in reconciled if each.member.client_id == client_id]
@@ -302,8 +341,7 @@ def a_topic_grows(scene: Scene) -> None:
     scene.admin().create_partitions({scene.topic: NewPartitions(PARTITIONS + 2)})
     scene.steady(one, partitions=PARTITIONS + 2)
     grown = {scene.topic: [PARTITIONS, PARTITIONS + 2]}
-    generation = scene.stable_with(lambda each: each.topic_changes == grown, "the topic to be named")
-    scene.tells(generation, f"because topic {scene.topic} grew from 4 to 6 partitions")
+    names_topic(scene, grown, f"because topic {scene.topic} grew from 4 to 6 partitions")
     one.leave()
 
 
@@ -314,8 +352,7 @@ def a_topic_appears(scene: Scene) -> None:
     other = f"{scene.name}-appears"
     scene.create_topic(other, 2)
     scene.steady(one, partitions=PARTITIONS + 2)
-    generation = scene.stable_with(lambda each: other in each.topic_changes, "the topic to be named")
-    scene.tells(generation, f"topic {other} appeared with 2 partitions")
+    names_topic(scene, {other: [0, 2]}, f"topic {other} appeared with 2 partitions")
     one.leave()
 
 
@@ -325,8 +362,7 @@ def a_topic_vanishes(scene: Scene) -> None:
     one = scene.member("one", topics=(scene.topic, other), metadata_max_age_ms=500)
     scene.steady(one, partitions=PARTITIONS + 2)
     scene.admin().delete_topics([other])
-    generation = scene.stable_with(lambda each: each.topic_changes == {other: [2, 0]}, "the topic to be named")
-    scene.tells(generation, f"because topic {other} vanished, which had 2 partitions")
+    names_topic(scene, {other: [2, 0]}, f"because topic {other} vanished, which had 2 partitions")
     one.driver.kill()
 
 
@@ -352,7 +388,9 @@ def another_assignor_is_asked_for(scene: Scene) -> None:
     one = scene.member("one")
     scene.steady(one)
     first = scene.history().generations[-1]
-    assert first.protocol_name == "uniform"
+    if scene.is_watched:
+        scene.unknown = "which assignor the coordinator takes by default: records name one that a member asks for"
+    assert first.protocol_name == ("" if scene.is_watched else "uniform")
     one.leave()
     ranged = scene.member("ranged", server_assignor="range")
     scene.steady(ranged)
@@ -372,14 +410,20 @@ def an_assignor_changes(scene: Scene) -> None:
     scene.steady(again)
     if scene.of_kind(schema.StaticMemberReplaced):
         assert len(scene.history().generations) == before
-        assert scene.of_kind(schema.MemberRejoined)[-1].protocols == ["range"]
+        if scene.is_watched:
+            scene.unknown = "that it asks for another assignor: told is which one the group has by then"
+        else:
+            assert scene.of_kind(schema.MemberRejoined)[-1].protocols == ["range"]
     else:
         scene.unknown = "that it closed: this client does not say it, and its successor waits for its session to end"
     scene.admin().create_partitions({scene.topic: NewPartitions(PARTITIONS + 1)})
     scene.steady(again, partitions=PARTITIONS + 1)
     changed = next(generation for generation in scene.history().generations if generation.protocol_name == "range")
     scene.tells(changed, "The assignor changed from uniform to range.")
-    scene.tells(scene.stable_because(Cause.TOPICS_CHANGED, ""), "grew from 4 to 5 partitions")
+    if scene.is_watched:
+        scene.unknown = scene.unknown or OF_TOPICS
+    else:
+        scene.tells(scene.stable_because(Cause.TOPICS_CHANGED, ""), "grew from 4 to 5 partitions")
     again.leave()
 
 

@@ -68,6 +68,7 @@ cdef struct Head:
     int32_t epoch
     Span member_id
     bint has_member
+    Span instance_id                    # of a ConsumerGroupHeartbeat that joins; else its size is -1
 
 
 cdef inline int64_t now_ms() noexcept:
@@ -94,6 +95,7 @@ cdef bint read_head(const uint8_t *frame, const uint8_t *end, Head *head) noexce
     head.api_key = <int16_t>load_uint16(frame)
     head.version = <int16_t>load_uint16(frame + 2)
     head.has_member = False
+    head.instance_id.size = -1
     flexible = is_flexible(head.api_key, head.version)
     if not take_span(&p, end, False, &other) or (flexible and not no_tags(&p, end)):
         return False
@@ -108,6 +110,11 @@ cdef bint read_head(const uint8_t *frame, const uint8_t *end, Head *head) noexce
             return False
         head.epoch = <int32_t>load_uint32(p)
         head.has_member = True
+        p += 4
+        if head.api_key == CONSUMER_GROUP_HEARTBEAT and head.epoch == 0 and not take_span(
+            &p, end, True, &head.instance_id
+        ):
+            return False
         return True
     if head.api_key == TXN_OFFSET_COMMIT:
         if not flexible:
@@ -202,6 +209,7 @@ cdef class Passing:
     cdef object request
     cdef object client
     cdef object connection
+    cdef object instance_id
 
 
 cdef class Tap:
@@ -306,6 +314,9 @@ cdef class Tap:
         passing.asked_ms = at_ms
         passing.epoch = head.epoch if head.has_member else -1
         passing.connection = connection
+        if 0 < head.instance_id.size <= ID_BYTES_MAX:
+            instance_id = PyBytes_FromStringAndSize(<const char *>head.instance_id.data, head.instance_id.size)
+            passing.instance_id = instance_id.decode()
         return passing
 
     cdef object _decoded(
@@ -479,7 +490,7 @@ cdef class Tap:
         self._see(
             Beat(
                 passing.group.group_id, at_ms, self.node_id, passing.member.member_id, passing.asked_ms,
-                APIS[passing.api_key].name, passing.epoch, error, epoch, passing.member.client,
+                APIS[passing.api_key].name, passing.epoch, error, epoch, passing.member.client, passing.instance_id,
             )
         )
 
