@@ -22,7 +22,8 @@ from interop.invariants import rebalances
 from interop.scenarios import SCENARIOS
 from interop.scene import Scene
 from interop.security import Secured
-from interop.targets import AUDITED, OURS, TestingServer, target
+from interop.targets import AUDITED, OURS, WATCHED, TestingServer, target
+from interop.watched_scene import WatchedScene
 
 MESSAGE_CHARACTERS = 600
 
@@ -81,7 +82,7 @@ def played(play: Play) -> Result:
             server = faults = stack.enter_context(TestingServer(Path(play.folder)))
         elif scenario.own_server:
             server = stack.enter_context(target(play.target, Path(play.folder)))
-        scene = Scene(
+        scene = (WatchedScene if play.target == WATCHED else Scene)(
             server,
             driver.start,
             f"p{play.number}-{play.target}",

@@ -200,7 +200,7 @@ def the_session_timeout_changes(scene: Scene) -> None:
 def the_server_restarts(scene: Scene) -> None:
     """kill -9: the group epoch, its members and what they own go on."""
     scene.produce(5)
-    one = scene.member("one", session_timeout_ms=LONG_SESSION_MS)
+    one = scene.member("one", session_timeout_ms=50_000)  # a Kafka may take 20 s to be back
     scene.steady(one)
     all_read(scene, one)
     before = len(scene.history().generations)
