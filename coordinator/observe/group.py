@@ -193,6 +193,20 @@ class GroupObserver:
         emitter.emit("group.unseen", **fields)
         self._keep(emitter, is_inferred=False)
 
+    def be_watched(self, is_watched: bool, place: Place) -> bool:
+        """Whether a rule watches the group from now on; return whether that is a change. The time between is told."""
+        since_ms = self._seen.unwatched_ms
+        if is_watched is (since_ms is None) or not self._so_far.protocol:
+            return False
+        if since_ms is None:
+            self._seen.unwatched_ms = place.time_ms
+            return True
+        self._seen.unwatched_ms = None
+        self._seen.be_unseen(since_ms)
+        begin = msgspec.structs.replace(place, time_ms=since_ms)
+        self._emit_unseen(begin, because=UnseenBecause.NOT_WATCHED, from_ms=since_ms, until_ms=place.time_ms)
+        return True
+
     def leave(self, place: Place) -> None:
         """Others coordinate the group from now on, and tell of it: they got it when nobody was in it."""
         self._finish(place)

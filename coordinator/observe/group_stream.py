@@ -325,6 +325,11 @@ class GroupStream:
         _keep_newest(state.line_places)
         del state.waiting[: max(0, len(state.waiting) - KEPT_MAX)]
 
+    def be_watched(self, is_watched: bool, place: Place) -> list[ObservedEvent]:
+        """Whether a rule watches the group from now on. The time between is told, if something was told before it."""
+        self.is_changed |= self._observer.be_watched(is_watched, place)
+        return self._pop_events()
+
     # ---- a group that others coordinate for a time
 
     def leave(self, place: Place, seq_max: int, now: float) -> list[ObservedEvent]:

@@ -51,6 +51,8 @@ class SeenGroup(msgspec.Struct):
     coming: dict[str, SeenMember] = {}
     """Static instance id → who asked to join with it last, and has no member id yet: the record that tells of a
     replacement may be there before the answer."""
+    unwatched_ms: int | None = None
+    """Since when no rule watches the group; None: one does."""
     generation_id: int = -1
     """The last one that members have joined."""
     leader: str = ""
@@ -258,6 +260,12 @@ class SeenGroup(msgspec.Struct):
         return [name for name in (offered[0] if offered else ()) if all(name in others for others in offered)]
 
     # ---- what is not seen
+
+    def be_unseen(self, from_ms: int) -> None:
+        """Nothing of the group was seen since then, whose members may have sent anything."""
+        for member in self.members.values():
+            if member.unseen_ms is None:
+                member.unseen_ms = from_ms
 
     def came_by(self, node_id: int) -> bool:
         """Whether a member came by way of this node last."""

@@ -418,11 +418,13 @@ def an_assignor_changes(scene: Scene) -> None:
         scene.unknown = "that it closed: this client does not say it, and its successor waits for its session to end"
     scene.admin().create_partitions({scene.topic: NewPartitions(PARTITIONS + 1)})
     scene.steady(again, partitions=PARTITIONS + 1)
-    changed = next(generation for generation in scene.history().generations if generation.protocol_name == "range")
-    scene.tells(changed, "The assignor changed from uniform to range.")
     if scene.is_watched:
-        scene.unknown = scene.unknown or OF_TOPICS
+        scene.unknown = "which assignors there were before and after: records name one that a member asks for"
+        scene.stable_because(Cause.TOPICS_CHANGED, "")
     else:
+        generations = scene.history().generations
+        changed = next(generation for generation in generations if generation.protocol_name == "range")
+        scene.tells(changed, "The assignor changed from uniform to range.")
         scene.tells(scene.stable_because(Cause.TOPICS_CHANGED, ""), "grew from 4 to 5 partitions")
     again.leave()
 

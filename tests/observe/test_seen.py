@@ -93,18 +93,22 @@ def record(generation_id: int, at_ms: int, *member_ids: str) -> ClassicGroup:
     )
 
 
+def put(stream: GroupStream, offset: int, item: AnySighting | tuple[int, ClassicGroup]) -> None:
+    if isinstance(item, tuple):
+        at_ms, stored = item
+        stream.put_record(Place(Source.RECORD, "__consumer_offsets-0", at_ms, offset), stored, 0.0)
+        return
+    at_ms = item.asked_ms if isinstance(item, Left | Beat) else item.at_ms
+    statement = Sighted(place=Place(Source.NODE, "node 1", at_ms), group_id=GROUP, sighting=item)
+    stream.put_line(LoggedStatement(statement, "seen", (offset, 0), at_ms), 0.0)
+
+
 def told(items: list[AnySighting | tuple[int, ClassicGroup]], kill_after: int = 1 << 30) -> list[Any]:
     """The events of sightings and of records with their times; the one that tells is killed after so many items."""
     stream = GroupStream(GROUP, str, has_records=True)
     events: list[Any] = []
     for offset, item in enumerate(items):
-        if isinstance(item, tuple):
-            at_ms, stored = item
-            stream.put_record(Place(Source.RECORD, "__consumer_offsets-0", at_ms, offset), stored, 0.0)
-        else:
-            at_ms = item.asked_ms if isinstance(item, Left | Beat) else item.at_ms
-            statement = Sighted(place=Place(Source.NODE, "node 1", at_ms), group_id=GROUP, sighting=item)
-            stream.put_line(LoggedStatement(statement, "seen", (offset, 0), at_ms), 0.0)
+        put(stream, offset, item)
         if offset == kill_after:
             events += stream.emit(lambda waiting: True, 0.0)
             kept = decode_group(encode_group(stream.kept))
@@ -396,3 +400,29 @@ def test_a_member_that_was_removed_for_its_silence_and_asks_again_lives() -> Non
     again = [msgspec.structs.replace(each, asked_ms=each.at_ms) for each in again]
     (rejected,) = kind(told([*items, *again]), "RequestRejected")
     assert (rejected.api, rejected.member.client_id) == ("Heartbeat", "b")
+
+
+def test_a_time_in_which_no_rule_watches_a_group_is_told_and_leaves_causes_open() -> None:
+    stream = GroupStream(GROUP, str, has_records=True)
+    place = Place(Source.NODE, "node 1", LATER - 20_000)
+
+    def seen(items: list[AnySighting | tuple[int, ClassicGroup]], first: int) -> list[Any]:
+        for offset, item in enumerate(items, first):
+            put(stream, offset, item)
+        return stream.emit(lambda waiting: True, 0.0)
+
+    assert stream.be_watched(False, place) == [], "nothing was told of it"
+    seen(two_members(), 0)
+    assert stream.be_watched(True, place) == []
+    assert stream.be_watched(False, place) == []
+    kept = decode_group(encode_group(stream.kept))
+    stream = GroupStream(GROUP, str, has_records=True)
+    stream.go_on(kept, 0.0)
+    until = msgspec.structs.replace(place, time_ms=LATER - 10_000)
+    assert stream.be_watched(False, until) == []
+    (unseen,) = kind(stream.be_watched(True, until), "GroupUnseen")
+    assert (unseen.because, unseen.from_ms, unseen.until_ms) == ("not_watched", LATER - 20_000, LATER - 10_000)
+    assert unseen.time_ms == LATER - 20_000, "what records tell of that time follows"
+    assert stream.be_watched(True, until) == []
+    (removed,) = kind(seen([SILENT, REBALANCES, *next_generation(LATER + 100)], 100), "MemberRemoved")
+    assert str(removed.cause) == "member_left_or_expired"
