@@ -201,11 +201,11 @@ class _Rebalance:
         emitter, rebalance = self._emitter, self._rebalance
         _at(emitter, began.place)
         self._apply_reason(began)
-        if began.reason is Reason.DOWNGRADED:
-            self._triggers = [*emitter.so_far.triggers, *self._triggers]
-            emitter.so_far.triggers = []
+        # Of a consumer group that became a classic one, whatever is said of the rebalance that follows.
+        converted, emitter.so_far.triggers = emitter.so_far.triggers, []
+        self._triggers = [*converted, *self._triggers]
         cause = self._cause_of(began)
-        if cause is not None:
+        if cause is not None and not converted:
             same = [trigger for trigger in self._triggers if _is_same(trigger, cause)]
             self._triggers = [*(same or [cause]), *(trigger for trigger in self._triggers if trigger not in same)]
         emitter.so_far.state = PREPARING

@@ -39,6 +39,8 @@ class MemberSoFar(msgspec.Struct):
     is_settled: bool = False
     session_timeout_ms: int | None = None
     rebalance_timeout_ms: int | None = None
+    server_assignor: str | None = None
+    """The one that a member of a consumer group asks for."""
     holds_names: bool = False
     """What it holds is told by the record of a classic group, and no record since its conversion."""
 

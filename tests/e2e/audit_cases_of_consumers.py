@@ -119,7 +119,7 @@ def a_process_is_killed(scene: Scene) -> None:
     assert removed.cause is Cause.SESSION_EXPIRED
     if scene.is_watched:
         scene.unknown = OF_THE_CONFIG
-    assert removed.session_timeout_ms == (None if scene.is_watched else SESSION_MS)
+    assert (removed.session_timeout_ms or 0) == (0 if scene.is_watched else SESSION_MS)
     assert removed.last_heard_ms is not None
     assert killed_ms - 2_000 < removed.last_heard_ms <= killed_ms + 100
     scene.tells(generation, "two (127.0.0.1", ") was silent for", "Nobody consumed the 2 partitions of two for")

@@ -185,7 +185,7 @@ def the_session_timeout_changes(scene: Scene) -> None:
     (removed,) = scene.of_kind(schema.MemberRemoved)
     if scene.is_watched:
         scene.unknown = consumers.OF_THE_CONFIG
-        assert removed.session_timeout_ms is None
+        assert not removed.session_timeout_ms
         scene.tells(generation, "one (127.0.0.1", ") was silent for")
     else:
         assert removed.session_timeout_ms == 2 * SESSION_MS
