@@ -119,6 +119,7 @@ class _Rebalance:
         self._record = record
         self._members = members
         self._joins = joins
+        self._stored = {} if record is None else {each.member_id: each for each in record.members}
         self._triggers: list[Trigger] = []
         self._handed_out: list[said.MemberIdHandedOut] = []
         self._pending_left: set[str] = set()
@@ -170,6 +171,8 @@ class _Rebalance:
 
     def _join(self, member_id: str, group_instance_id: str | None = None, reason: str = "") -> None:
         member = self._members.of(member_id, group_instance_id)
+        if member_id in self._stored:
+            member.topics = self._stored[member_id].topics
         self._emitter.join(member)
         self._triggers.append(trigger(Cause.NEW_MEMBER, member, self._emitter.time_ms, reason))
 

@@ -426,3 +426,7 @@ def test_a_time_in_which_no_rule_watches_a_group_is_told_and_leaves_causes_open(
     assert stream.be_watched(True, until) == []
     (removed,) = kind(seen([SILENT, REBALANCES, *next_generation(LATER + 100)], 100), "MemberRemoved")
     assert str(removed.cause) == "member_left_or_expired"
+
+
+def test_what_a_new_member_subscribes_to_is_told_by_the_record_of_its_generation() -> None:
+    assert [each.subscribed_topics for each in kind(told(two_members()), "MemberJoined")] == [["t"], ["t"]]
