@@ -27,7 +27,8 @@ Played with stock clients; `make audit-cases` makes these tables. The cases say 
 ✓: told in full, with the clients by name and host. A number: what the protocol does not tell the coordinator, listed
 below the table; the audit then says no more than it knows. –: the client cannot do it.
 """
-MARKS: Final = (TOLD, IMPOSSIBLE)
+UNPLAYED: Final = "?"
+MARKS: Final = (TOLD, IMPOSSIBLE, UNPLAYED)
 
 
 def main() -> int:
@@ -96,7 +97,7 @@ def lines_of(table: Table, title: str, names: Mapping[str, str], *pages: Cells) 
     yield from (f"## {title}", "", f"| case | {' | '.join(names[client] for client in clients)} |")
     yield "|---" * (len(clients) + 1) + "|"
     for case in table.cases.values():
-        row = [[mark(page.get((case.title, client), IMPOSSIBLE)) for page in pages] for client in clients]
+        row = [[mark(page.get((case.title, client), UNPLAYED)) for page in pages] for client in clients]
         yield f"| {case.title} | {' | '.join(' '.join(marks) for marks in row)} |"
     yield from ("", *(f"{number}. {text}" for number, text in enumerate(sentences, 1)), "")
 

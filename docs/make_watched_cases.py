@@ -27,7 +27,7 @@ The [cases of the audit](audit-cases.md), played with stock clients on Apache Ka
 [node that only watches](cluster.md#only-watching); `make watched-cases` makes these tables. Each cell has two marks:
 what this project's own coordinator tells, and what the node does.
 ✓: told in full. A number: what is not told, and why, listed below the table; the audit then says no more than it
-knows. –: the client cannot do it.
+knows. –: the client cannot do it. ?: it was not played.
 """
 PLAYERS: Final = 3
 """Plays at a time: they mostly wait."""

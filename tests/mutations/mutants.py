@@ -39,6 +39,7 @@ from tests.mutations import (
     streams_groups,
     testkit,
     transactions,
+    watching,
 )
 from tests.mutations.mutant import Mutant
 
@@ -79,4 +80,5 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     *secured_listeners.MUTANTS,
     *settings.MUTANTS,
     *cluster.MUTANTS,
+    *watching.MUTANTS,
 )

@@ -6,6 +6,8 @@ import msgspec
 import pytest
 
 from _wire.errors import ErrorCode
+from coordinator.audit.schema import decode_observed
+from coordinator.audit.schema.observed import encode_observed
 from coordinator.audit.schema.sighted import (
     AnySighting,
     Asked,
@@ -114,7 +116,9 @@ def told(items: list[AnySighting | tuple[int, ClassicGroup]], kill_after: int = 
             kept = decode_group(encode_group(stream.kept))
             stream = GroupStream(GROUP, str, has_records=True)
             stream.go_on(kept, 0.0)
-    return events + stream.emit(lambda waiting: True, 0.0)
+    events += stream.emit(lambda waiting: True, 0.0)
+    assert all(decode_observed(encode_observed(observed)) is not None for observed in events), "who reads them can"
+    return events
 
 
 def two_members() -> list[AnySighting | tuple[int, ClassicGroup]]:
