@@ -286,8 +286,12 @@ def test_who_held_up_a_rebalance_is_told_if_all_were_seen_to_join() -> None:
     assert (started.slowest_member.member_id, started.slowest_join_ms) == ("b", 890)
     assigned = kind(told(items), "MemberAssigned")[-2:]
     assert [(each.member.member_id, each.join_ms, each.sync_ms) for each in assigned] == [("a", 0, 50), ("b", 890, 10)]
-    unseen = [item for item in items if not (isinstance(item, Asked | Joined) and item.member_id == "b")]
+    first = len(two_members())
+    is_of_a = [isinstance(item, tuple) or item.member_id == "a" for item in items[first:]]
+    unseen = [*items[:first], *(item for item, is_seen in zip(items[first:], is_of_a, strict=True) if is_seen)]
     assert kind(told(unseen), "GenerationStarted")[-1].slowest_member is None
+    new = Asked(GROUP, at - 500, NODE, "JoinGroup", "b", -1, False, client("b"))
+    assert kind(told([*unseen[:first], new, *unseen[first:]]), "GenerationStarted")[-1].slowest_member is None
 
 
 def test_a_client_that_takes_a_static_place_is_known_before_it_has_its_member_id() -> None:
@@ -396,11 +400,14 @@ def test_a_refusal_says_what_was_offered_and_who_has_the_instance_id() -> None:
     assert rejected.holder.member_id == "b", "who joined last with it"
     (rejected,) = kind(told([*two_members(), refused_join(ErrorCode.INCONSISTENT_GROUP_PROTOCOL)]), "RequestRejected")
     assert (rejected.group_protocols, rejected.holder) == ([], None), "what the members offer was not seen"
+    direct = [each for each in offers if isinstance(each, tuple) or each.member_id == "a"]
+    (rejected,) = kind(told([*direct, refused_join(ErrorCode.INCONSISTENT_GROUP_PROTOCOL)]), "RequestRejected")
+    assert rejected.group_protocols == [], "nor was that of one that came to the brokers directly"
 
 
 def test_a_member_that_was_removed_for_its_silence_and_asks_again_lives() -> None:
     items = [*two_members(), *GONE["suspended"][0], *next_generation(LATER + 100)]
-    again = [msgspec.structs.replace(failed(ErrorCode.UNKNOWN_MEMBER_ID), at_ms=LATER + 9_000 + n) for n in range(2)]
+    again = [msgspec.structs.replace(failed(ErrorCode.UNKNOWN_MEMBER_ID), at_ms=LATER + 9_000 + n) for n in range(12)]
     again = [msgspec.structs.replace(each, asked_ms=each.at_ms) for each in again]
     (rejected,) = kind(told([*items, *again]), "RequestRejected")
     assert (rejected.api, rejected.member.client_id) == ("Heartbeat", "b")
