@@ -43,7 +43,7 @@ cluster-demo: build-tests java ## the Spark job on a standalone cluster on this 
 cluster-front-demo: build-tests java ## nodes in front of a Kafka of three brokers, under four client libraries: nodes and a broker are killed, and what the group noticed (Java, Maven, Go)
 	@$(BIN)/python -m tests.cluster.front_demo $(if $(DASHBOARD),--dashboard)
 
-cluster-watch-demo: build-tests java ## a Kafka and a node that only watches: consumers of two libraries and both protocols, killed, suspended and slow, and why each is gone (Java, Maven)
+cluster-watch-demo: build-tests java ## a Kafka and a node that only watches: consumers of four libraries and both protocols, killed, suspended, slow and closed, and why each is gone (Java, Maven, Go)
 	@$(BIN)/python -m tests.cluster.watch_demo $(if $(DASHBOARD),--dashboard)
 
 observe-demo: build-tests java ## a real Kafka of KAFKA (4.3.1), consumers that join, leave, crash and stall, and why their groups rebalanced, by its records and its log (Java, Maven)

@@ -272,6 +272,10 @@ def kind(events: list[Any], name: str) -> list[Any]:
     return [observed.event for observed in events if type(observed.event).__name__ == name]
 
 
+def _is_of(item: Any, member_id: str) -> bool:
+    return isinstance(item, Asked | Joined) and item.member_id == member_id
+
+
 def test_who_held_up_a_rebalance_is_told_if_all_were_seen_to_join() -> None:
     at = LATER
     items = [
@@ -287,8 +291,7 @@ def test_who_held_up_a_rebalance_is_told_if_all_were_seen_to_join() -> None:
     assigned = kind(told(items), "MemberAssigned")[-2:]
     assert [(each.member.member_id, each.join_ms, each.sync_ms) for each in assigned] == [("a", 0, 50), ("b", 890, 10)]
     first = len(two_members())
-    is_of_a = [isinstance(item, tuple) or item.member_id == "a" for item in items[first:]]
-    unseen = [*items[:first], *(item for item, is_seen in zip(items[first:], is_of_a, strict=True) if is_seen)]
+    unseen = [*items[:first], *(each for each in items[first:] if not _is_of(each, "b"))]
     assert kind(told(unseen), "GenerationStarted")[-1].slowest_member is None
     new = Asked(GROUP, at - 500, NODE, "JoinGroup", "b", -1, False, client("b"))
     assert kind(told([*unseen[:first], new, *unseen[first:]]), "GenerationStarted")[-1].slowest_member is None
@@ -400,7 +403,7 @@ def test_a_refusal_says_what_was_offered_and_who_has_the_instance_id() -> None:
     assert rejected.holder.member_id == "b", "who joined last with it"
     (rejected,) = kind(told([*two_members(), refused_join(ErrorCode.INCONSISTENT_GROUP_PROTOCOL)]), "RequestRejected")
     assert (rejected.group_protocols, rejected.holder) == ([], None), "what the members offer was not seen"
-    direct = [each for each in offers if isinstance(each, tuple) or each.member_id == "a"]
+    direct = [each for each in offers if not _is_of(each, "b")]
     (rejected,) = kind(told([*direct, refused_join(ErrorCode.INCONSISTENT_GROUP_PROTOCOL)]), "RequestRejected")
     assert rejected.group_protocols == [], "nor was that of one that came to the brokers directly"
 
