@@ -10,6 +10,8 @@ from coordinator.audit.schema.observed import ObservedEvent, Place, Source, enco
 from coordinator.cli.source import history_of
 from coordinator.client.audit_topic import AuditRecord, audit_record
 from coordinator.core.causes import Cause
+from coordinator.explain.claims.causes import Usual
+from coordinator.explain.makers.unsaid import left_unsaid
 from coordinator.explain.notes import notes
 from coordinator.observe.history import ObservedHistory
 
@@ -125,4 +127,5 @@ def test_that_a_member_gave_no_reason_is_seen_by_a_node_and_is_not_in_a_log():
             ),
         )
         (removal,) = history.pending_changes.removed
-        assert removal.is_seen_by_node is (last_joined_ms is not None)
+        (claim,) = left_unsaid([removal], history)
+        assert (claim.usual is Usual.NOT_LOGGED) is (last_joined_ms is None)
