@@ -311,7 +311,8 @@ def _described(connection: WireConnection, group: str) -> Any:
         (found,) = connection.send_latest(DescribeGroupsRequest(groups=[group])).groups
         return found
     (found,) = connection.send_latest(ConsumerGroupDescribeRequest(group_ids=[group])).groups
-    if found.error_code == ErrorCode.GROUP_ID_NOT_FOUND:
+    # A Kafka whose group.version is 0 offers the API, and has no such groups.
+    if found.error_code in (ErrorCode.GROUP_ID_NOT_FOUND, ErrorCode.UNSUPPORTED_VERSION):
         (found,) = connection.send_latest(DescribeGroupsRequest(groups=[group])).groups
     return found
 

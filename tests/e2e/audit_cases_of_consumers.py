@@ -293,7 +293,8 @@ def a_member_does_not_give_up(scene: Scene) -> None:
     if scene.is_watched:
         scene.unknown = OF_STEPS
         removed = scene.one_of_kind(schema.MemberRemoved)
-        assert (str(removed.cause), removed.member.client_id) == (InferredCause.MEMBER_LEFT_OR_EXPIRED, "one")
+        told = str(removed.cause), removed.member.client_id
+        assert told == (InferredCause.MEMBER_LEFT_OR_EXPIRED, "one"), told
         one.driver.kill()
         two.leave()
         return
