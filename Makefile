@@ -24,7 +24,7 @@ COMPILED := $(shell find _wire coordinator \( -path '*/messages' -prune \) -o -t
 COMPILED_TESTS := $(shell find tests -name '*.pyx' -o -name '*.pxd')
 BENCHES := $(sort $(wildcard tests/bench/bench_*.py))
 
-.PHONY: help image-check manifests-check wheels audit-cases build build-tests demo cluster-demo cluster-front-demo cluster-watch-demo cluster-rounds run debug check test test-computing test-realtime test-spark compare-acls compare-requests conformance-kafka crash rolling-restart upgrade-check upgrade-folder eos eos-java flink-sink folder-swap franz-go-tests fuzz instructions interop interop-ci kafka-tools screenshots simulate simulate-cluster simulate-world world-real streams streams-cases mutate nightly observe-cases observe-demo relay-kafka tests-of lint format docs hostile bench bench-acls bench-assignors bench-broker bench-broker-logs bench-cleaner bench-cluster bench-consumer-assignors bench-consumer-offsets bench-coordinator bench-dashboard bench-instructions bench-load bench-offsets-scan bench-partitions bench-pipeline bench-relay bench-testkit bench-timers bench-wire lock testing-examples clean java python watch-rounds bench-watch
+.PHONY: help image-check manifests-check wheels audit-cases watched-cases build build-tests demo cluster-demo cluster-front-demo cluster-watch-demo cluster-rounds run debug check test test-computing test-realtime test-spark compare-acls compare-requests conformance-kafka crash rolling-restart upgrade-check upgrade-folder eos eos-java flink-sink folder-swap franz-go-tests fuzz instructions interop interop-ci kafka-tools screenshots simulate simulate-cluster simulate-world world-real streams streams-cases mutate nightly observe-cases observe-demo relay-kafka tests-of lint format docs hostile bench bench-acls bench-assignors bench-broker bench-broker-logs bench-cleaner bench-cluster bench-consumer-assignors bench-consumer-offsets bench-coordinator bench-dashboard bench-instructions bench-load bench-offsets-scan bench-partitions bench-pipeline bench-relay bench-testkit bench-timers bench-wire lock testing-examples clean java python watch-rounds bench-watch
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 16
@@ -43,7 +43,7 @@ cluster-demo: build-tests java ## the Spark job on a standalone cluster on this 
 cluster-front-demo: build-tests java ## nodes in front of a Kafka of three brokers, under four client libraries: nodes and a broker are killed, and what the group noticed (Java, Maven, Go)
 	@$(BIN)/python -m tests.cluster.front_demo $(if $(DASHBOARD),--dashboard)
 
-cluster-watch-demo: build-tests java ## a Kafka and a node that only watches: consumers of two libraries and both protocols, killed, suspended and slow, and why each is gone (Java, Maven)
+cluster-watch-demo: build-tests java ## a Kafka and a node that only watches: consumers of four libraries and both protocols, killed, suspended, slow and closed, and why each is gone (Java, Maven, Go)
 	@$(BIN)/python -m tests.cluster.watch_demo $(if $(DASHBOARD),--dashboard)
 
 observe-demo: build-tests java ## a real Kafka of KAFKA (4.3.1), consumers that join, leave, crash and stall, and why their groups rebalanced, by its records and its log (Java, Maven)
@@ -99,8 +99,8 @@ compare-requests: build-tests ## compare this server with a real Kafka in about 
 relay-kafka: build-tests ## stock clients on a real Kafka through the relay: records, groups, transactions, admin (Java, Maven)
 	@$(BIN)/python -m tests.cluster.relay.against_kafka
 
-cluster-rounds: build-tests java ## faults of nodes and brokers for ROUNDS (100), under stock clients of four libraries (Java, Maven, Go)
-	@$(BIN)/python -m tests.cluster.rounds --rounds $(ROUNDS) $(if $(SEED),--seed $(SEED))
+cluster-rounds: build-tests java ## faults of nodes and brokers for ROUNDS (100), under stock clients of four libraries; WATCHED=1: their groups stay with the cluster (Java, Maven, Go)
+	@$(BIN)/python -m tests.cluster.rounds --rounds $(ROUNDS) $(if $(SEED),--seed $(SEED)) $(if $(WATCHED),--watched)
 
 watch-rounds: KILLS ?= 50
 watch-rounds: build-tests java ## `coordinator watch` at a real Kafka under load, killed KILLS (50) times while its log is rotated within lines, beside one that is not (Java, Maven)
@@ -342,6 +342,9 @@ screenshots: build-tests ## take the pictures of the live page in docs/images, o
 
 audit-cases: build-tests ## play each way to rebalance with each client, and write docs/audit-cases.md; ONLY=cases CLIENTS=clients: these alone
 	@$(BIN)/python docs/make_audit_cases.py $(if $(ONLY),--only $(ONLY)) $(if $(CLIENTS),--clients $(CLIENTS)) $(if $(STORIES),--stories)
+
+watched-cases: build-tests java ## the same on Apache Kafka behind a node that only watches, and write docs/watched-cases.md; VERSIONS=4.3.1,3.9.1 ONLY=cases CLIENTS=clients: these alone (Java, Maven, Go)
+	@$(BIN)/python docs/make_watched_cases.py $(if $(VERSIONS),--versions $(VERSIONS)) $(if $(ONLY),--only $(ONLY)) $(if $(CLIENTS),--clients $(CLIENTS)) $(if $(STORIES),--stories)
 
 bench: build-tests ## run all benchmarks of tests/bench
 	@for bench in $(BENCHES); do echo "== $$bench"; $(BIN)/python "$$bench"; done

@@ -62,6 +62,7 @@ CAUSES: Final[dict[Cause, str]] = {
     Cause.NOT_STORED: "The server stopped before the group was stored.",
     Cause.INVARIANT_VIOLATED: "A defect of the coordinator; the group was loaded again.",
     Cause.ADMIN: "An administrator's request.",
+    Cause.RELEASED: "Nodes in front of a cluster gave the group back to it.",
     Cause.FAULT: "A fault that a test injected (docs/testing.md); never on a server that serves production.",
 }
 

@@ -23,7 +23,7 @@ from interop.play import Play, Result
 from interop.scenarios import REFUSALS, SCENARIOS
 from interop.scenarios.scenario import Scenario
 from interop.security import SecuredListeners
-from interop.targets import FRONT, KAFKA, NAMES, OURS, target
+from interop.targets import BY_NODES, FRONT, KAFKA, NAMES, OURS, target
 
 ENDING_SECONDS: Final = 10
 CONSUMER_PROTOCOL: Final = "consumer-protocol"
@@ -104,8 +104,10 @@ def plays_of(matrix: Matrix, target_name: str, wanted: Sequence[tuple[str, str]]
     """The plays of (client, scenario) pairs that are possible; the heavy ones come last."""
     pairs = [pair for pair in wanted if pair[0] in matrix.clients and matrix.can_play(SCENARIOS[pair[1]], pair[0])]
     pairs = [pair for pair in pairs if target_name == OURS or not SCENARIOS[pair[1]].faults]
+    if target_name in BY_NODES:
+        pairs = [pair for pair in pairs if not SCENARIOS[pair[1]].security]
     if target_name == FRONT:
-        pairs = [pair for pair in pairs if not SCENARIOS[pair[1]].security and SCENARIOS[pair[1]].protocol != SHARE]
+        pairs = [pair for pair in pairs if SCENARIOS[pair[1]].protocol != SHARE]
     pairs.sort(key=lambda pair: (SCENARIOS[pair[1]].is_heavy, list(SCENARIOS).index(pair[1])))
     return [
         Play(

@@ -22,7 +22,8 @@ from interop.invariants import rebalances
 from interop.scenarios import SCENARIOS
 from interop.scene import Scene
 from interop.security import Secured
-from interop.targets import AUDITED, OURS, TestingServer, target
+from interop.targets import AUDITED, OURS, WATCHED, TestingServer, target
+from interop.watched_scene import WatchedScene
 
 MESSAGE_CHARACTERS = 600
 
@@ -81,7 +82,7 @@ def played(play: Play) -> Result:
             server = faults = stack.enter_context(TestingServer(Path(play.folder)))
         elif scenario.own_server:
             server = stack.enter_context(target(play.target, Path(play.folder)))
-        scene = Scene(
+        scene = (WatchedScene if play.target == WATCHED else Scene)(
             server,
             driver.start,
             f"p{play.number}-{play.target}",
@@ -98,7 +99,7 @@ def played(play: Play) -> Result:
         try:
             scenario.play(scene)
         except (AssertionError, DriverFailed) as problem:
-            text = " ".join(str(problem).split()) or _place(problem)
+            text = " ".join(str(problem).split()) or place_of(problem)
             result = Result("failed", text[:MESSAGE_CHARACTERS])
         result.told = scene.told
         result.rebalances = rebalances(scene.members)
@@ -107,7 +108,7 @@ def played(play: Play) -> Result:
     return result
 
 
-def _place(problem: BaseException) -> str:
+def place_of(problem: BaseException) -> str:
     """Where an assertion without a text failed."""
     trace = problem.__traceback__
     while trace is not None and trace.tb_next is not None:
@@ -126,7 +127,7 @@ def main() -> None:
     try:
         result = played(play)
     except Exception as problem:
-        result = Result("broken", f"{type(problem).__name__}: {problem} ({_place(problem)})"[:MESSAGE_CHARACTERS])
+        result = Result("broken", f"{type(problem).__name__}: {problem} ({place_of(problem)})"[:MESSAGE_CHARACTERS])
     print(json.dumps(asdict(result)), flush=True)
     os._exit(0)
 

@@ -21,6 +21,7 @@ from _wire.messages.incremental_alter_configs import (
 )
 from _wire.messages.metadata import MetadataRequest, MetadataRequestTopic
 from coordinator.audit import schema
+from coordinator.cli.source import history_of
 from coordinator.client.audit_topic import AuditTopic
 from coordinator.client.groups import coordinator_of
 from coordinator.client.wire import ClientError, WireConnection
@@ -75,6 +76,8 @@ class Scene:
     """Whether the server has the audit topic; Apache Kafka has not."""
     audits_offsets: bool = True
     """Whether the audit tells of committed offsets, too; in front of a cluster they are the cluster's."""
+    is_watched: bool = False
+    """Whether the audit is that of nodes that watch: it tells what passed them, and what the group's records have."""
     session_ms: int = SESSION_MS
     partitions: int = PARTITIONS
     protocol: str = CLASSIC
@@ -172,8 +175,8 @@ class Scene:
         group = group or self.group
         try:
             with WireConnection(self.server.bootstrap, "interop") as connection:
-                if coordinator_of(connection, group) != self.server.bootstrap:
-                    return ""
+                coordinator = coordinator_of(connection, group)
+            with WireConnection(coordinator, "interop") as connection:
                 described = _described(connection, group)
         except (ClientError, OSError):
             return ""
@@ -210,27 +213,38 @@ class Scene:
             admin.close()
         return {(where.topic, where.partition): offset.offset for where, offset in offsets.items()}
 
+    def settle(self) -> None:
+        """Wait until the audit tells all that has happened by now: of its own groups a server tells it at once."""
+
     def events(self) -> list[schema.AuditEvent]:
+        """All that happened to the group."""
+        self.settle()
+        return self.events_so_far()
+
+    def events_so_far(self) -> list[schema.AuditEvent]:
+        """What the audit has by now, for those who wait for something."""
         with AuditTopic(self.server.bootstrap) as topic:
             return [record.event for record in topic.group_events(self.group) if record.event is not None]
 
     def history(self) -> GroupHistory:
         """What the commands know of the group: its events, and those about the coordinator itself."""
-        history = GroupHistory(self.group)
+        self.settle()
+        return self.history_so_far()
+
+    def history_so_far(self) -> GroupHistory:
         with AuditTopic(self.server.bootstrap) as topic:
-            for record in topic.events_about(self.group):
-                if record.event is not None:
-                    history.apply(record.event)
-                elif (about := record.coordinator_event) is not None:
-                    history.note_coordinator(about)
-        return history
+            return history_of(self.group, topic.events_about(self.group))
 
     def of_kind(self, kind: type[E]) -> list[E]:
         return [event for event in self.events() if isinstance(event, kind)]
 
+    def of_kind_so_far(self, kind: type[E]) -> list[E]:
+        return [event for event in self.events_so_far() if isinstance(event, kind)]
+
     def one_of_kind(self, kind: type[E]) -> E:
         """The only event of a kind, once it is there."""
-        found = wait_for(lambda: self.of_kind(kind), SECONDS, kind.__name__, every_ms=100)
+        wait_for(lambda: self.of_kind_so_far(kind), SECONDS, kind.__name__, every_ms=100)
+        found = self.of_kind(kind)
         assert len(found) == 1, found
         return found[0]
 
@@ -238,7 +252,7 @@ class Scene:
         """The first stable generation that is wanted, once it is there: clients may rebalance once more at any time."""
 
         def found() -> list[Generation]:
-            generations = self.history().generations
+            generations = self.history_so_far().generations
             return [
                 generation
                 for generation in generations
@@ -253,12 +267,12 @@ class Scene:
 
     def after(self, generations: int) -> Generation:
         """The newest generation, once it is stable and there are more than so many."""
-        is_later: Callable[[Generation], bool] = lambda _: len(self.history().generations) > generations  # noqa: E731
+        is_later: Callable[[Generation], bool] = lambda _: len(self.history_so_far().generations) > generations  # noqa: E731
         self.stable_with(is_later, "the next generation")
         return wait_for(
             lambda: [
                 generation
-                for generation in list(self.history().generations)[-1:]
+                for generation in list(self.history_so_far().generations)[-1:]
                 if generation.outcome is Outcome.STABLE
             ],
             SECONDS,
@@ -297,7 +311,8 @@ def _described(connection: WireConnection, group: str) -> Any:
         (found,) = connection.send_latest(DescribeGroupsRequest(groups=[group])).groups
         return found
     (found,) = connection.send_latest(ConsumerGroupDescribeRequest(group_ids=[group])).groups
-    if found.error_code == ErrorCode.GROUP_ID_NOT_FOUND:
+    # A Kafka whose group.version is 0 offers the API, and has no such groups.
+    if found.error_code in (ErrorCode.GROUP_ID_NOT_FOUND, ErrorCode.UNSUPPORTED_VERSION):
         (found,) = connection.send_latest(DescribeGroupsRequest(groups=[group])).groups
     return found
 

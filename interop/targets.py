@@ -10,22 +10,25 @@ from urllib.request import Request, urlopen
 
 from interop.scene import Server
 from interop.security import SecuredListeners
-from tests.cluster.running import FrontOfKafka
+from tests.cluster.running import WATCHES_ALL, FrontOfKafka
 from tests.differential.kafka import VERSION, RunningKafka
 from tests.servers import QUICK_GROUPS, RunningServer
 
 OURS: Final = "ours"
 KAFKA: Final = "kafka"
 FRONT: Final = "front"
+WATCHED: Final = "watched"
 TARGETS: Final = (OURS, KAFKA)
 """Those of the page."""
-ALL_TARGETS: Final = (*TARGETS, FRONT)
-AUDITED: Final = (OURS, FRONT)
+ALL_TARGETS: Final = (*TARGETS, FRONT, WATCHED)
+BY_NODES: Final = (FRONT, WATCHED)
+AUDITED: Final = (OURS, *BY_NODES)
 """Those with an audit topic."""
 NAMES: Final = {
     OURS: "this server",
     KAFKA: f"Apache Kafka {VERSION}",
     FRONT: f"a node in front of Apache Kafka {VERSION}",
+    WATCHED: f"Apache Kafka {VERSION} behind a node that only watches",
 }
 
 FAULT_SECONDS: Final = 10
@@ -43,6 +46,8 @@ KAFKA_SETTINGS: Final = SETTINGS | {
     "share.coordinator.state.topic.replication.factor": "1",
     "share.coordinator.state.topic.min.isr": "1",
 }
+NODES_PARTITIONS: Final = "membership.topic.num.partitions"
+WATCHING: Final = WATCHES_ALL | {NODES_PARTITIONS: KAFKA_SETTINGS["offsets.topic.num.partitions"]}
 
 
 class Target(Server, AbstractContextManager["Target"], Protocol):
@@ -56,9 +61,9 @@ def target(name: str, folder: Path, secured: SecuredListeners | None = None) -> 
         KafkaMissing: Java or Kafka's jars are not there; the message is one line.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    if name == FRONT:
+    if name in BY_NODES:
         assert secured is None, "secured listeners are played against single servers"
-        return FrontOfKafka(folder, KAFKA_SETTINGS, SETTINGS)
+        return FrontOfKafka(folder, KAFKA_SETTINGS, SETTINGS if name == FRONT else WATCHING)
     if name == KAFKA:
         if secured is None:
             return RunningKafka(folder, KAFKA_SETTINGS, threads={})

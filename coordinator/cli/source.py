@@ -101,19 +101,24 @@ def _notes_of(history: GroupHistory) -> list[str]:
 
 
 def _folded(group_id: str, records: Iterable[AuditRecord]) -> GroupHistory:
-    """The history of a group that a coordinator tells of, or what `coordinator watch` saw of one of another Kafka."""
-    history: GroupHistory = GroupHistory(group_id)
-    for record in records:  # in the order of their offsets, which is that of `seq`
-        if (observed := record.observed) is not None:
-            if not isinstance(history, ObservedHistory):
-                history = ObservedHistory(group_id)
+    history = history_of(group_id, records)
+    if not history.has_events:
+        raise click.ClickException(f"there are no events of group {printable(group_id)}")
+    return history
+
+
+def history_of(group_id: str, records: Iterable[AuditRecord]) -> GroupHistory:
+    """The history of a group that a coordinator tells of, or what was seen of one of another Kafka; or both in turn."""
+    found = list(records)
+    is_observed = any(record.observed is not None for record in found)
+    history = ObservedHistory(group_id) if is_observed else GroupHistory(group_id)
+    for record in found:  # in the order of their offsets, which is that of `seq`
+        if (observed := record.observed) is not None and isinstance(history, ObservedHistory):
             history.add(observed)
         elif record.event is not None:
             history.apply(record.event)
         elif (about := record.coordinator_event) is not None:
             history.note_coordinator(about)
-    if not history.has_events:
-        raise click.ClickException(f"there are no events of group {printable(group_id)}")
     return history
 
 

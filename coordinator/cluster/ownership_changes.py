@@ -144,7 +144,7 @@ class OwnershipChanges:
         result = yield from awaited(partial(self._ownership.own, group_id))
         return (yield from self._described(group_id)) if isinstance(result, ErrorCode) else group
 
-    def release(self, group_id: str, cause: Cause = Cause.ADMIN) -> Steps[ChangedGroup]:
+    def release(self, group_id: str, cause: Cause = Cause.RELEASED) -> Steps[ChangedGroup]:
         """Give back a group that has no members here; with members it stays.
 
         Raises:

@@ -44,6 +44,7 @@ class Cause(StrEnum):
     NOT_STORED = "not_stored"
     INVARIANT_VIOLATED = "invariant_violated"
     ADMIN = "admin"
+    RELEASED = "released"
     FAULT = "fault"
 
 

@@ -78,6 +78,8 @@ class Removal(msgspec.Struct, frozen=True, gc=False):
     """For how long at most what was heard last had waited to be read, because of a quota; None: it was read at once."""
     has_synced: bool | None = None
     """Whether it asked for its assignment since it joined last; None: not known."""
+    is_seen_by_node: bool = False
+    """Another Kafka coordinates its group, and a node saw what it sent: also that it gave no reason."""
 
     @property
     def is_disconnected(self) -> bool:

@@ -128,6 +128,8 @@ class FoldedGroup:
         self.owners = owners or Owners()
 
     is_observed = False
+    is_of_cluster = False
+    """Whether another Kafka coordinates the group by now: when our own coordinator is away says nothing of it then."""
     """Whether it is what is seen of a group of another Kafka: much that a coordinator tells itself is not in it."""
 
     def is_polled(self, generation: Generation) -> bool:

@@ -303,6 +303,11 @@ class Generation(msgspec.Struct, gc=False):
         came = [(part.member, part.join_ms) for part in self.members.values() if part.join_ms is not None]
         return max(came, key=lambda member: member[1], default=None)
 
+    @property
+    def joins_are_seen(self) -> bool:
+        """Whether it is known of all its members when they joined."""
+        return all(part.join_ms is not None for part in self.members.values())
+
     def held_up(self) -> tuple[MemberRef, int] | None:
         """The member that joined last, and how many ms later than the last one before it; None if it was alone.
 

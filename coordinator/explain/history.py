@@ -87,7 +87,8 @@ class GroupHistory(FoldedGroup):
         What says nothing of this group is left out.
         """
         if isinstance(event, ABSENCES):
-            self.go_on([event])
+            if not self.is_of_cluster:
+                self.go_on([event])
         elif isinstance(event, schema.AuthorizationDenied):
             if event.resource_name == self.group_id and event.resource_type.upper() == GROUP:
                 self.denials.append(event)

@@ -6,7 +6,7 @@ clear that there is none, and told in the order of the audit.
 """
 
 from collections.abc import Iterable, Mapping
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 
@@ -18,6 +18,7 @@ from coordinator.observe.logs import statements as said
 from coordinator.observe.logs.statements import OfGroup, Reason, RebalancePrepared
 from coordinator.observe.places import Place
 from coordinator.observe.records.stored import ClassicGroup
+from coordinator.observe.seen_member import JoinSeen
 
 UUID_CHARACTERS: Final = 36
 BEGUN_WITH_MS: Final = 50
@@ -73,11 +74,20 @@ def is_generated(member_id: str) -> bool:
 
 
 def gathered_events(
-    emitter: EventEmitter, rebalance: Gathered, record: ClassicGroup | None, members: Members, *, until: Place | None
+    emitter: EventEmitter,
+    rebalance: Gathered,
+    record: ClassicGroup | None,
+    members: Members,
+    joins: Mapping[str, JoinSeen],
+    *,
+    until: Place | None,
 ) -> None:
-    """Tell a rebalance whose lines are gathered. `until` is where the next one begins; None: there is none yet."""
+    """Tell a rebalance whose lines are gathered. `until` is where the next one begins; None: there is none yet.
+
+    `joins`: member id → when it joined and synced, of those of whom that was seen.
+    """
     so_far = emitter.so_far
-    seen = _Rebalance(emitter, rebalance, record, members)
+    seen = _Rebalance(emitter, rebalance, record, members, joins)
     if so_far.protocol != CLASSIC or rebalance.generation_before < so_far.generation_id:
         _at(emitter, _first_place(rebalance))
         emitter.remove()
@@ -97,12 +107,19 @@ def _at(emitter: EventEmitter, *places: Place) -> None:
 
 class _Rebalance:
     def __init__(
-        self, emitter: EventEmitter, rebalance: Gathered, record: ClassicGroup | None, members: Members
+        self,
+        emitter: EventEmitter,
+        rebalance: Gathered,
+        record: ClassicGroup | None,
+        members: Members,
+        joins: Mapping[str, JoinSeen],
     ) -> None:
         self._emitter = emitter
         self._rebalance = rebalance
         self._record = record
         self._members = members
+        self._joins = joins
+        self._stored = {} if record is None else {each.member_id: each for each in record.members}
         self._triggers: list[Trigger] = []
         self._handed_out: list[said.MemberIdHandedOut] = []
         self._pending_left: set[str] = set()
@@ -154,6 +171,8 @@ class _Rebalance:
 
     def _join(self, member_id: str, group_instance_id: str | None = None, reason: str = "") -> None:
         member = self._members.of(member_id, group_instance_id)
+        if member_id in self._stored:
+            member.topics = self._stored[member_id].topics
         self._emitter.join(member)
         self._triggers.append(trigger(Cause.NEW_MEMBER, member, self._emitter.time_ms, reason))
 
@@ -185,11 +204,11 @@ class _Rebalance:
         emitter, rebalance = self._emitter, self._rebalance
         _at(emitter, began.place)
         self._apply_reason(began)
-        if began.reason is Reason.DOWNGRADED:
-            self._triggers = [*emitter.so_far.triggers, *self._triggers]
-            emitter.so_far.triggers = []
+        # Of a consumer group that became a classic one, whatever is said of the rebalance that follows.
+        converted, emitter.so_far.triggers = emitter.so_far.triggers, []
+        self._triggers = [*converted, *self._triggers]
         cause = self._cause_of(began)
-        if cause is not None:
+        if cause is not None and not converted:
             same = [trigger for trigger in self._triggers if _is_same(trigger, cause)]
             self._triggers = [*(same or [cause]), *(trigger for trigger in self._triggers if trigger not in same)]
         emitter.so_far.state = PREPARING
@@ -299,7 +318,31 @@ class _Rebalance:
             triggers=self._triggers,
             started_ms=emitter.time_ms,
             join_ms=None if rebalance.stabilized is None else self._since_begin(rebalance.stabilized.place),
+            **self._slowest_join(),
         )
+
+    def _slowest_join(self) -> dict[str, Any]:
+        """The member that joined last, if all of them were seen to join and did not do so at once."""
+        took = {member_id: self._join_ms(member_id) for member_id in self._members_so_far}
+        slowest = max(took, key=lambda member_id: took[member_id] or 0, default=None)
+        if slowest is None or None in took.values() or not took[slowest]:
+            return {}
+        return {
+            "slowest_member": self._members_so_far[slowest].reference(),
+            "slowest_join_ms": took[slowest],
+        }
+
+    def _join_ms(self, member_id: str) -> int | None:
+        """How long after the begin of the rebalance a member sent JoinGroup."""
+        began, join = self._rebalance.prepared, self._joins.get(member_id)
+        return None if began is None or join is None else max(0, join.joined_ms - began.place.time_ms)
+
+    def _sync_ms(self, member_id: str) -> int | None:
+        """How long after the begin of the generation it sent SyncGroup; None: not before the one of the leader."""
+        stabilized, join = self._rebalance.stabilized, self._joins.get(member_id)
+        if stabilized is None or join is None or join.synced_ms is None:
+            return None
+        return max(0, join.synced_ms - stabilized.place.time_ms)
 
     def _join_handed_out(self) -> None:
         """Who joined with the id that it was handed out has no line of the old coordinator: it follows from counts."""
@@ -340,7 +383,8 @@ class _Rebalance:
             for each in record.members:
                 member = emitter.so_far.members[each.member_id]
                 member.topics, member.digest = each.topics, each.digest
-                emitter.assign(member, each.partitions, each.unnamed_partitions)
+                took_ms = self._join_ms(each.member_id), self._sync_ms(each.member_id)
+                emitter.assign(member, each.partitions, each.unnamed_partitions, *took_ms)
         emitter.so_far.state = STABLE
         stabilized = self._rebalance.stabilized
         emitter.emit(

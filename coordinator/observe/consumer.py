@@ -106,25 +106,33 @@ def _member(emitter: EventEmitter, record: ConsumerMember) -> None:
     member = so_far.members.get(record.member_id)
     if member is not None:
         so_far.removed.pop(record.member_id, None)
-        if member.digest not in (record.digest, UNKNOWN_DIGEST):
+        if _subscribes_otherwise(member, record):
             if member.topics != record.topics:
                 emitter.resubscribe(member, record.topics or [])
             add_trigger(emitter, trigger(Cause.METADATA_CHANGED, member, emitter.time_ms))
-        member.topics, member.digest = record.topics, record.digest
+        member.topics, member.digest, member.server_assignor = record.topics, record.digest, record.server_assignor
         member.client_id, member.client_host = record.client_id, record.client_host
         return
     came = MemberSoFar(
         record.member_id, record.client_id, record.client_host, record.group_instance_id, record.topics, record.digest
     )
+    came.server_assignor = record.server_assignor
     so_far.protocol_name = record.server_assignor or so_far.protocol_name
     if departed_id is None:
         emitter.join(came)
         add_trigger(emitter, trigger(Cause.NEW_MEMBER, came, emitter.time_ms))
         return
     del so_far.removed[departed_id]
-    if so_far.members[departed_id].digest != record.digest:
+    if _subscribes_otherwise(so_far.members[departed_id], record):
         add_trigger(emitter, trigger(Cause.METADATA_CHANGED, came, emitter.time_ms))
     emitter.replace(departed_id, came)
+
+
+def _subscribes_otherwise(member: MemberSoFar, record: ConsumerMember) -> bool:
+    """Whether that raises the epoch: the choice of an assignor, which the digest has, too, does not."""
+    if member.digest in (record.digest, UNKNOWN_DIGEST):
+        return False
+    return member.topics != record.topics or member.server_assignor == record.server_assignor
 
 
 def _removed_with(so_far: GroupSoFar, instance_id: str | None) -> str | None:

@@ -23,7 +23,9 @@ from coordinator.observe.places import Place, Source
 from coordinator.observe.polled import absent_events, polled_events
 from coordinator.observe.records.stored import ClassicGroup, GroupRecord
 from coordinator.observe.refusals import Refusal, Refusals, refusal_of
-from coordinator.observe.seen import ALWAYS_THERE, NodesThere, SeenGroup
+from coordinator.observe.seen import SeenGroup
+from coordinator.observe.seen_member import ALWAYS_THERE, NodesThere
+from coordinator.observe.seen_refusals import refused
 from coordinator.observe.typed import with_causes
 
 if TYPE_CHECKING:
@@ -191,6 +193,20 @@ class GroupObserver:
         emitter.emit("group.unseen", **fields)
         self._keep(emitter, is_inferred=False)
 
+    def be_watched(self, is_watched: bool, place: Place) -> bool:
+        """Whether a rule watches the group from now on; return whether that is a change. The time between is told."""
+        since_ms = self._seen.unwatched_ms
+        if is_watched is (since_ms is None) or not self._so_far.protocol:
+            return False
+        if since_ms is None:
+            self._seen.unwatched_ms = place.time_ms
+            return True
+        self._seen.unwatched_ms = None
+        self._seen.be_unseen(since_ms)
+        begin = msgspec.structs.replace(place, time_ms=since_ms)
+        self._emit_unseen(begin, because=UnseenBecause.NOT_WATCHED, from_ms=since_ms, until_ms=place.time_ms)
+        return True
+
     def leave(self, place: Place) -> None:
         """Others coordinate the group from now on, and tell of it: they got it when nobody was in it."""
         self._finish(place)
@@ -248,6 +264,9 @@ class GroupObserver:
                 until_ms=sighting.at_ms,
                 by_node=sighting.node_id,
             )
+        refusal = refused(sighting, self._seen)
+        if refusal is not None:
+            self._emit_refusal(refusal, statement.place, self._holder(refusal))
         for found in self._seen.apply(statement, self._so_far.generation_id):
             if self._so_far.protocol not in OF_EPOCHS:
                 self._apply_statement(found)
@@ -322,7 +341,8 @@ class GroupObserver:
             return
         emitter = EventEmitter(self.group_id, self._so_far, 0 if place is None else place.time_ms)
         emitter.places = () if place is None or record is None else (place,)
-        gathered_events(emitter, rebalance, record, self._members, until=place)
+        joins = self._seen.joins_of(rebalance.generation_id)
+        gathered_events(emitter, rebalance, record, self._members, joins, until=place)
         self._keep(emitter, is_inferred=False)
 
     def _deleted(self, statement: Statement, cause: Cause) -> None:
@@ -351,6 +371,18 @@ class GroupObserver:
         refusal = Refusal(api, error, self._members.of(statement.member_id, instance_id))
         self._emit_refusal(refusal, statement.place, self._members.of(statement.holder, instance_id))
 
+    def _holder(self, refusal: Refusal) -> MemberSoFar | None:
+        """The member that has the instance id of a refused client: by the records, or as nodes have seen it."""
+        instance_id = refusal.member.group_instance_id
+        if not refusal.is_about_instance or instance_id is None:
+            return None
+        recorded = next((each for each in self._so_far.members.values() if each.group_instance_id == instance_id), None)
+        holder_id = self._seen.holder_of(instance_id) if recorded is None else recorded.member_id
+        seen = self._seen.members.get(holder_id)
+        if seen is None or not seen.client.client_id:
+            return recorded
+        return MemberSoFar(holder_id, seen.client.client_id, seen.client.host, instance_id)
+
     def apply_client(self, statement: ClientStatement) -> None:
         """What a client's own log says of a request that was refused: brokers log next to none of these."""
         refusal = refusal_of(statement)
@@ -362,13 +394,20 @@ class GroupObserver:
         if times is None:
             return
         emitter = self._emitter(place)
+        software, _, version = refusal.software.rpartition(" ")
+        member = {**refusal.member.reference(), "client_software_name": software, "client_software_version": version}
         emitter.emit(
             "request.rejected",
             api=refusal.api,
             error=refusal.error,
-            member=refusal.member.reference(),
+            member=member,
             holder=None if holder is None else holder.reference(),
             count=times,
+            request_generation_id=refusal.generation_id,
+            protocol_type=refusal.protocol_type,
+            protocols=list(refusal.protocols),
+            group_protocol_type=self._so_far.protocol_type if refusal.protocols else "",
+            group_protocols=self._seen.shared_protocols(self._so_far.members) if refusal.protocols else [],
         )
         self._keep(emitter, is_inferred=False)
 

@@ -39,6 +39,8 @@ class MemberSoFar(msgspec.Struct):
     is_settled: bool = False
     session_timeout_ms: int | None = None
     rebalance_timeout_ms: int | None = None
+    server_assignor: str | None = None
+    """The one that a member of a consumer group asks for."""
     holds_names: bool = False
     """What it holds is told by the record of a classic group, and no record since its conversion."""
 
@@ -123,6 +125,9 @@ class Removed(msgspec.Struct, frozen=True, gc=False):
 
 
 GONE: Final = Removed()
+MAY_BE_LATE: Final = "may_be_late"
+"""Of a member that is gone, for who concludes why: it had not got to its epoch, so it may have been too late to give up
+what it had."""
 
 
 class EventEmitter:
@@ -199,6 +204,7 @@ class EventEmitter:
         """Return it as a trigger of the rebalance that it leads to."""
         member = self.so_far.members.pop(member_id)
         how = removed or self._explained.get(member_id, GONE)
+        may_be_late = self.so_far.protocol in (CONSUMER, STREAMS) and not member.is_settled
         self.emit(
             "member.removed",
             member=member.reference(),
@@ -206,8 +212,10 @@ class EventEmitter:
             reason=how.reason,
             requested_by=how.requested_by,
             session_timeout_ms=member.session_timeout_ms,
+            **({MAY_BE_LATE: True} if may_be_late else {}),
         )
-        return trigger(how.cause, member, self.time_ms, how.reason or "")
+        found = trigger(how.cause, member, self.time_ms, how.reason or "")
+        return found | {MAY_BE_LATE: True} if may_be_late else found
 
     def resubscribe(self, member: MemberSoFar, topics: list[str]) -> None:
         """A member subscribes to other topics than before."""
@@ -218,16 +226,32 @@ class EventEmitter:
         old = self.so_far.members.pop(old_member_id)
         member.partitions, member.unnamed_partitions = old.partitions, old.unnamed_partitions
         self.so_far.members[member.member_id] = member
-        self.emit("static_member.replaced", member=member.reference(), old_member_id=old_member_id)
+        self.emit(
+            "static_member.replaced",
+            member=member.reference(),
+            old_member_id=old_member_id,
+            old_client_id=old.client_id,
+            old_client_host=old.client_host,
+            subscribed_topics=member.topics,
+            old_subscribed_topics=old.topics,
+        )
 
-    def assign(self, member: MemberSoFar, partitions: TopicPartitions, unnamed: int) -> None:
-        """Say what a member gained and lost, if anything."""
+    def assign(
+        self,
+        member: MemberSoFar,
+        partitions: TopicPartitions,
+        unnamed: int,
+        join_ms: int | None = None,
+        sync_ms: int | None = None,
+    ) -> None:
+        """Say what a member gained and lost, if anything; and when it joined and synced, if that was seen."""
         partitions = self.labelled(partitions)
         before, now = pairs(member.partitions), pairs(partitions)
         member.partitions, member.unnamed_partitions = partitions, unnamed
-        if before == now:
+        if before == now and join_ms is None:
             return
         own: dict[str, Any] = {"partitions": partitions, "unnamed_partitions": unnamed, "readable": True}
+        own |= {"join_ms": join_ms, "sync_ms": sync_ms}
         changes = {"gained": by_topic(now - before), "lost": by_topic(before - now)}
         self.emit("member.assigned", member=member.reference(), **own, **changes)
 

@@ -26,7 +26,7 @@ from coordinator.observe.ordering import ahead_ms, members_in
 from coordinator.observe.places import Place
 from coordinator.observe.poll import LIST_GROUPS, PresentGroup
 from coordinator.observe.records.stored import GroupRecord
-from coordinator.observe.seen import ALWAYS_THERE, NodesThere
+from coordinator.observe.seen_member import ALWAYS_THERE, NodesThere
 from coordinator.observe.sources import logs_reason
 
 CONFIRMED_WITHIN_MS: Final = 1_000
@@ -324,6 +324,11 @@ class GroupStream:
         _keep_newest(state.explained)
         _keep_newest(state.line_places)
         del state.waiting[: max(0, len(state.waiting) - KEPT_MAX)]
+
+    def be_watched(self, is_watched: bool, place: Place) -> list[ObservedEvent]:
+        """Whether a rule watches the group from now on. The time between is told, if something was told before it."""
+        self.is_changed |= self._observer.be_watched(is_watched, place)
+        return self._pop_events()
 
     # ---- a group that others coordinate for a time
 

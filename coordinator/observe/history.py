@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import Self
 
-from coordinator.audit.schema import GroupLoaded
+from coordinator.audit.schema import AuditEvent, GroupLoaded
 from coordinator.explain.claims.claim import Claim, Known
 from coordinator.explain.folded_group import GENERATIONS_KEPT, Move
 from coordinator.explain.generation import Generation
@@ -30,9 +30,15 @@ class ObservedHistory(GroupHistory):
             history.add(event)
         return history
 
+    def apply(self, event: AuditEvent) -> bool:
+        """Apply the next event, which a coordinator of our own tells: nodes have adopted the group."""
+        self.is_of_cluster = False
+        return super().apply(event)
+
     def add(self, observed: ObservedEvent) -> bool:
-        """As `apply`, with the evidence."""
-        is_new = self.apply(observed.event)
+        """Apply the next event that was seen, with the evidence."""
+        is_new = super().apply(observed.event)
+        self.is_of_cluster = True
         if is_new:
             self.observed[observed.event.seq] = observed
             self.reasons_are_seen |= observed.reasons_are_seen

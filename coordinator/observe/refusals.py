@@ -26,11 +26,24 @@ KEPT_MAX: Final = 100
 
 
 class Refusal(NamedTuple):
-    """A request that was refused. `error` is Kafka's name of it."""
+    """A request that was refused. `error` is Kafka's name of it.
+
+    The fields from `software` on are empty where they are not seen: what the library of the client calls itself, the
+    generation that the request named, and what a JoinGroup offered.
+    """
 
     api: str
     error: str
     member: MemberSoFar
+    software: str = ""
+    generation_id: int | None = None
+    protocol_type: str = ""
+    protocols: tuple[str, ...] = ()
+
+    @property
+    def is_about_instance(self) -> bool:
+        """Whether another member has the static instance id of the client."""
+        return self.error in ("FENCED_INSTANCE_ID", "UNRELEASED_INSTANCE_ID")
 
 
 class Refusals(msgspec.Struct, array_like=True):

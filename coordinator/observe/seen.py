@@ -6,9 +6,9 @@ also tells when a rebalance began and when all had joined, as the lines of its c
 statements.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import islice
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 import msgspec
 
@@ -16,7 +16,6 @@ from _wire.errors import ErrorCode
 from coordinator.audit.schema.sighted import (
     Asked,
     Beat,
-    ClientSighted,
     Closed,
     Heard,
     Joined,
@@ -26,9 +25,11 @@ from coordinator.audit.schema.sighted import (
     Unseen,
 )
 from coordinator.core.causes import Cause, InferredCause, Requester
+from coordinator.observe.group_so_far import MAY_BE_LATE
 from coordinator.observe.logs import statements as said
 from coordinator.observe.logs.statements import OfGroup, Reason
 from coordinator.observe.places import Place
+from coordinator.observe.seen_member import ALWAYS_THERE, JoinSeen, NodesThere, SeenMember
 
 GONE_KEPT: Final = 200
 """Members that are gone or silent: a removal is told some time after."""
@@ -43,64 +44,15 @@ NONE: Final = 0
 Event = dict[str, Any]
 
 
-class NodesThere(Protocol):
-    """Which nodes look at what passes."""
-
-    def vouches(self, node_id: int, at_ms: int) -> bool:
-        """Whether the node would have seen by then what a client of it sent."""
-
-    def sees(self, at_ms: int) -> bool:
-        """Whether somebody whom no node has seen by then came to the brokers directly."""
-
-
-class AlwaysThere:
-    """Of nodes that say nothing of themselves, it is not known who is not seen."""
-
-    def vouches(self, node_id: int, at_ms: int) -> bool:
-        return True
-
-    def sees(self, at_ms: int) -> bool:
-        return False
-
-
-ALWAYS_THERE: Final = AlwaysThere()
-
-
-class SeenMember(msgspec.Struct):
-    """A member as nodes have seen it. Times in ms since the epoch; None: not seen."""
-
-    client: ClientSighted = ClientSighted()
-    node_id: int = -1
-    """The node by which it was heard last."""
-    heard_ms: int | None = None
-    silent: bool = False
-    joined_ms: int | None = None
-    """When its last JoinGroup passed."""
-    joined_generation: int = -1
-    synced_generation: int = -1
-    session_timeout_ms: int | None = None
-    rebalance_timeout_ms: int | None = None
-    connection_open: bool | None = None
-    connection_closed_ms: int | None = None
-    left_ms: int | None = None
-    left_reason: str = ""
-    removed_by: ClientSighted | None = None
-    """Another client that removed it."""
-    rejected: str = ""
-    rejected_ms: int | None = None
-    place: Place | None = None
-    """Where the last of it was seen."""
-    group_instance_id: str | None = None
-    is_gone: bool = False
-    """It was told that it is removed."""
-    unseen_ms: int | None = None
-    """Since when it may have sent something unseen: its node was away, or dropped what it saw."""
-
-
 class SeenGroup(msgspec.Struct):
     """Apply what was seen in order of time, and the records between."""
 
     members: dict[str, SeenMember] = {}
+    coming: dict[str, SeenMember] = {}
+    """Static instance id → who asked to join with it last, and has no member id yet: the record that tells of a
+    replacement may be there before the answer."""
+    unwatched_ms: int | None = None
+    """Since when no rule watches the group; None: one does."""
     generation_id: int = -1
     """The last one that members have joined."""
     leader: str = ""
@@ -153,6 +105,7 @@ class SeenGroup(msgspec.Struct):
 
     def _asked(self, asked: Asked, place: Place) -> Iterator[OfGroup]:
         if not asked.member_id:
+            self._comes(asked, place)
             return
         member = self._member(asked.member_id, asked.node_id, asked.at_ms, place)
         member.client = asked.client
@@ -165,11 +118,21 @@ class SeenGroup(msgspec.Struct):
                     reason = Reason.LEADER_REJOINED
                 self.began = reason, (asked.member_id,), asked.reason, place
             return
-        member.synced_generation = asked.generation_id
+        member.synced_generation, member.synced_ms = asked.generation_id, asked.at_ms
         if asked.has_assignments:
             yield said.AssignmentReceived(
                 place=place, group_id=asked.group_id, generation_id=asked.generation_id, leader=asked.member_id
             )
+
+    def _comes(self, asked: Asked, place: Place) -> None:
+        if asked.group_instance_id is None:
+            return
+        self.coming.pop(asked.group_instance_id, None)
+        if len(self.coming) >= GONE_KEPT:
+            del self.coming[next(iter(self.coming))]
+        self.coming[asked.group_instance_id] = SeenMember(
+            client=asked.client, node_id=asked.node_id, heard_ms=asked.at_ms, place=place
+        )
 
     def _joined(self, joined: Joined, place: Place) -> Iterator[OfGroup]:
         if joined.error != NONE:
@@ -178,12 +141,14 @@ class SeenGroup(msgspec.Struct):
                     place=place, group_id=joined.group_id, member_id=joined.member_id, state=""
                 )
             return
+        if joined.group_instance_id is not None:
+            self.coming.pop(joined.group_instance_id, None)
         before = self.generation_id
         member = self._member(joined.member_id, joined.node_id, joined.at_ms, place)
         is_new = member.joined_generation < 0
         member.client, member.joined_ms = joined.client, joined.asked_ms
         member.group_instance_id = joined.group_instance_id
-        member.joined_generation = joined.generation_id
+        member.joined_generation, member.protocols = joined.generation_id, joined.protocols
         member.session_timeout_ms = joined.session_timeout_ms
         member.rebalance_timeout_ms = joined.rebalance_timeout_ms
         self.leader = joined.leader
@@ -220,17 +185,18 @@ class SeenGroup(msgspec.Struct):
 
     def _left(self, left: Left, place: Place) -> None:
         for each in left.members if left.error == NONE else ():
-            member_id = each.member_id or self._holder_of(each.group_instance_id)
+            member_id = each.member_id or self.holder_of(each.group_instance_id)
             if each.error != NONE or not member_id:
                 continue
             member = self.members.setdefault(member_id, SeenMember())
             member.left_ms, member.left_reason, member.place = left.at_ms, each.reason, place
+            member.committed_ms = each.committed_ms
             if not left.is_own and member.client.client_id and member.client.client_id != left.client.client_id:
                 member.removed_by = left.client
             if self.began is None:
                 self.began = Reason.LEFT, (member_id,), each.reason, place
 
-    def _holder_of(self, group_instance_id: str | None) -> str:
+    def holder_of(self, group_instance_id: str | None) -> str:
         """The member that joined last with an instance id, which LeaveGroup may name alone; empty: it was not seen."""
         if group_instance_id is None:
             return ""
@@ -244,6 +210,7 @@ class SeenGroup(msgspec.Struct):
     def _beat(self, beat: Beat, place: Place) -> None:
         member = self._member(beat.member_id, beat.node_id, beat.asked_ms, place)
         member.client = beat.client
+        member.group_instance_id = beat.group_instance_id or member.group_instance_id
         if beat.error != NONE:
             if beat.error == ErrorCode.REBALANCE_IN_PROGRESS:
                 self._rebalances(beat.at_ms, place)
@@ -268,8 +235,11 @@ class SeenGroup(msgspec.Struct):
         member = self.members.setdefault(closed.member_id, SeenMember(node_id=closed.node_id))
         if member.node_id == closed.node_id:
             member.heard_ms = max(closed.last_heard_ms, member.heard_ms or 0)
-            member.connection_open = False if closed.by_client else None
-            member.connection_closed_ms = closed.at_ms if closed.by_client else None
+            is_its_end = closed.by_client and not closed.is_unanswered
+            member.connection_open = False if is_its_end else None
+            member.connection_closed_ms = closed.at_ms if is_its_end else None
+            if not is_its_end and member.unseen_ms is None:
+                member.unseen_ms = closed.at_ms
             member.place = place
 
     def _forget(self) -> None:
@@ -284,7 +254,18 @@ class SeenGroup(msgspec.Struct):
             del self.members[member_id]
         self.forgets_at = len(self.members) + GONE_KEPT
 
+    def shared_protocols(self, member_ids: Iterable[str]) -> list[str]:
+        """The assignors that all members have; none if what one of them offered was not seen."""
+        offered = [self.members[each].protocols if each in self.members else () for each in member_ids]
+        return [name for name in (offered[0] if offered else ()) if all(name in others for others in offered)]
+
     # ---- what is not seen
+
+    def be_unseen(self, from_ms: int) -> None:
+        """Nothing of the group was seen since then, whose members may have sent anything."""
+        for member in self.members.values():
+            if member.unseen_ms is None:
+                member.unseen_ms = from_ms
 
     def came_by(self, node_id: int) -> bool:
         """Whether a member came by way of this node last."""
@@ -292,9 +273,24 @@ class SeenGroup(msgspec.Struct):
 
     def bypassed(self, event: Event, presence: NodesThere) -> bool:
         """Whether the member of an event that records tell of came to the brokers directly."""
-        return event["member"]["member_id"] not in self.members and presence.sees(event["time_ms"])
+        return self._seen(event["member"]) is None and presence.sees(event["time_ms"])
+
+    def _seen(self, member: Event) -> SeenMember | None:
+        """A member of an event, also one that was not told its id yet."""
+        found = self.members.get(member["member_id"])
+        return found if found is not None else self.coming.get(member["group_instance_id"] or "")
 
     # ---- what it adds to events
+
+    def joins_of(self, generation_id: int) -> dict[str, JoinSeen]:
+        """When the members of a generation sent JoinGroup and SyncGroup, of those whom nodes have seen do so."""
+        return {
+            member_id: JoinSeen(
+                member.joined_ms, member.synced_ms if member.synced_generation == generation_id else None
+            )
+            for member_id, member in self.members.items()
+            if member.joined_generation == generation_id and member.joined_ms is not None
+        }
 
     def add_to(self, event: Event, presence: NodesThere = ALWAYS_THERE) -> tuple[Place, ...]:
         """Add to an event what was seen of its members; return where that was.
@@ -312,6 +308,11 @@ class SeenGroup(msgspec.Struct):
             place = self._add_cause(event, event["time_ms"], presence)
             places += [place] if place is not None else []
             self._add_silence(event, presence)
+        elif event["kind"] == "static_member.replaced":
+            self._add_clients(event)
+        elif event["kind"] == "member.joined":
+            seen = self.members.get(event["member"]["member_id"])
+            event["protocols"] = [] if seen is None else list(seen.protocols)
         self._add_software(event.get("member"))
         return tuple(dict.fromkeys(places))
 
@@ -329,7 +330,7 @@ class SeenGroup(msgspec.Struct):
             found["reason"] = member.left_reason
         elif not _is_watched(member, at_ms, presence):
             return None
-        elif _is_expired(member, at_ms):
+        elif _is_expired(member, at_ms) and not (found.get(MAY_BE_LATE) and member.session_timeout_ms is None):
             found["cause"] = str(Cause.SESSION_EXPIRED)
         elif member.joined_generation >= 0 and member.joined_generation < self.generation_id:
             found["cause"] = str(Cause.REBALANCE_TIMEOUT)
@@ -344,7 +345,7 @@ class SeenGroup(msgspec.Struct):
         if member is None:
             return
         member.is_gone = True
-        event["last_joined_ms"] = member.joined_ms
+        event["last_joined_ms"], event["last_committed_ms"] = member.joined_ms, member.committed_ms
         if event.get("session_timeout_ms") is None:
             event["session_timeout_ms"] = member.session_timeout_ms
         if member.removed_by is not None:
@@ -356,8 +357,19 @@ class SeenGroup(msgspec.Struct):
             if member.rejected:
                 event["rejected"], event["rejected_ms"] = member.rejected, member.rejected_ms
 
+    def _add_clients(self, event: Event) -> None:
+        """Who took the place of whom: records go on to name the client that had it first, as DescribeGroups does."""
+        member, old = event["member"], self.members.get(event["old_member_id"])
+        event["described_client_id"], event["described_client_host"] = member["client_id"], member["client_host"]
+        if old is not None and old.client.client_id:
+            event["old_client_id"], event["old_client_host"] = old.client.client_id, old.client.host
+            event["old_last_heard_ms"] = old.heard_ms
+        seen = self._seen(member)
+        if seen is not None and seen.client.client_id:
+            member["client_id"], member["client_host"] = seen.client.client_id, seen.client.host
+
     def _add_software(self, member: Event | None) -> None:
-        seen = self.members.get(member["member_id"]) if member else None
+        seen = self._seen(member) if member else None
         if member is None or seen is None or not seen.client.software:
             return
         name, _, version = seen.client.software.rpartition(" ")

@@ -282,6 +282,7 @@ class Fold:
 
     def _apply_observed(self, group: Open, event: AuditEvent, cause: str | None, observed: ObservedEvent) -> None:
         history, before = group.history, group.state.inferred
+        history.is_of_cluster = True
         history.apply(event)
         latest = history.latest
         begins = latest is not None and latest.first_seq == event.seq

@@ -19,6 +19,7 @@ from coordinator.client.wire import ClientError
 from coordinator.core.partitioning import partition_for
 from coordinator.internal_topics import AUDIT_TOPIC, SIGHTINGS_TOPIC
 from coordinator.logger import logger
+from coordinator.observe.places import Place, Source
 from coordinator.observe.records.following import OffsetsFollower
 from coordinator.observe.records.other_kinds import record_of_any_kind
 from coordinator.observe.topic_ids import TopicIds
@@ -46,6 +47,9 @@ class Watched(Container[str], Protocol):
     @property
     def fingerprint(self) -> list[tuple[str, bool]]:
         """By which rules; another one if a group may be watched that was not."""
+
+    def matches(self, group_id: str) -> bool:
+        """Whether a rule watches it, also while nodes coordinate it."""
 
 
 class NodeWatch:
@@ -244,8 +248,9 @@ class NodeWatch:
                 )
                 watcher.counted = self.counted
                 watcher.restore(found)
+                place = Place(Source.NODE, self._handover.node, now_ms())
                 for partition in watcher.partitions:
-                    partition.rules = rules
+                    partition.use_rules(rules, self._watched.matches, place)
                 self._handover.numbers = watcher
                 logger.info("watches groups of the cluster", partitions=len(leads))
                 self._already_logged.pop("watcher", None)

@@ -94,6 +94,15 @@ class PartitionWatch:
         self._saved = position.records, position.logs
         self._checkpoint_offset = checkpoint_offset
 
+    def use_rules(self, rules: list[tuple[str, bool]], is_watched: Callable[[str], bool], place: Place) -> None:
+        """Groups are chosen by these from now on. Call it when all is restored."""
+        self.rules = rules
+        for group_id, stream in self._streams.items():
+            stream.is_changed = False
+            self._events += stream.be_watched(is_watched(group_id), place)
+            if stream.is_changed:
+                self._changed[group_id] = None
+
     def _stream(self, group_id: str) -> GroupStream:
         found = self._streams.get(group_id)
         if found is None:

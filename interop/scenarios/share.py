@@ -7,6 +7,7 @@ from typing import Final, NamedTuple
 
 from _wire.messages.describe_share_group_offsets import DescribeShareGroupOffsetsRequest, RequestGroup
 from coordinator.audit import schema
+from coordinator.client.groups import coordinator_of
 from coordinator.client.wire import WireConnection
 from interop.builds import SHARE
 from interop.driver import Event, Member
@@ -80,6 +81,8 @@ def lags(scene: Scene) -> dict[int, int]:
     """
     request = DescribeShareGroupOffsetsRequest(groups=[RequestGroup(group_id=scene.group, topics=None)])
     with WireConnection(scene.server.bootstrap, "interop") as connection:
+        coordinator = coordinator_of(connection, scene.group)
+    with WireConnection(coordinator, "interop") as connection:
         (group,) = connection.send_latest(request).groups
     return {each.partition_index: each.lag for topic in group.topics for each in topic.partitions}
 

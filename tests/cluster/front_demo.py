@@ -5,11 +5,7 @@
 Takes about two minutes, and 2 GiB of memory.
 """
 
-import argparse
 import signal
-import subprocess
-import sys
-import tempfile
 import time
 from collections.abc import Callable
 from contextlib import ExitStack
@@ -20,17 +16,14 @@ from _wire.messages.describe_groups import DescribeGroupsRequest
 from coordinator.client.audit_topic import AuditTopic
 from coordinator.client.groups import coordinator_of
 from coordinator.client.wire import ClientError, WireConnection
-from coordinator.demo.harness import Harness
-from coordinator.demo.stories import save_picture, start_page
 from coordinator.explain.history import GroupHistory
 from coordinator.explain.story import story_of
-from interop.driver import DriverMissing
+from tests.cluster.demos import main, run, show_page, step, told
 from tests.cluster.rounds.brokers import ThreeBrokers
 from tests.cluster.rounds.members import CLIENTS, Members
 from tests.cluster.rounds.nodes import Nodes
 from tests.cluster.rounds.records import PARTITIONS, NumberedRecords
 from tests.cluster.running import RunningNode
-from tests.differential.kafka import KafkaMissing
 
 TOPIC: Final = "orders"
 GROUP: Final = "billing"
@@ -225,48 +218,10 @@ class FrontDemo:
 
     def tell(self, dashboard: bool) -> None:
         """The history by the CLI, a picture of the page, and the page itself until Ctrl-C if that is wanted."""
-        nodes = self._nodes.bootstrap
         for arguments in (("cluster", "status"), ("groups", "why", GROUP)):
-            print(f"\n$ coordinator {' '.join(arguments)} --bootstrap {nodes}", flush=True)
-            command = [sys.executable, "-m", "coordinator.cli", *arguments, "--bootstrap", nodes]
-            subprocess.run(command, check=True)
-        with Harness(self._folder) as harness:
-            url = start_page(harness, nodes, self._folder)
-            print(f"\npicture of the page: {save_picture(url, GROUP, self._folder / 'dashboard.png')}", flush=True)
-            if dashboard:
-                print(f"the page: {url} (Ctrl-C ends it, and all the rest)", flush=True)
-                signal.pause()
-
-
-def step(what: str, *lines: str) -> None:
-    print(f"\n• {what}", flush=True)
-    told(*lines)
-
-
-def told(*lines: str) -> None:
-    for line in lines:
-        print(f"    {line}", flush=True)
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(prog="python -m tests.cluster.front_demo", description=__doc__)
-    parser.add_argument("--dashboard", action="store_true", help="leave the page open until Ctrl-C")
-    parser.add_argument("--folder", type=Path, default=None, help="a new folder for data, logs and the picture")
-    chosen = parser.parse_args()
-    # All processes end also after SIGTERM, and after SIGINT in the background, where a shell ignores it.
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, signal.default_int_handler)
-    folder = chosen.folder or Path(tempfile.mkdtemp(prefix="cluster-front-demo-"))
-    print(f"data and logs in {folder}", flush=True)
-    try:
-        with FrontDemo(folder) as demo:
-            demo.play()
-            demo.tell(chosen.dashboard)
-    except (AssertionError, KafkaMissing, DriverMissing) as problem:
-        sys.exit(str(problem))
-    except KeyboardInterrupt:
-        sys.exit(130)
+            run(self._nodes.bootstrap, *arguments)
+        show_page(self._folder, self._nodes.bootstrap, GROUP, is_left_open=dashboard)
 
 
 if __name__ == "__main__":
-    main()
+    main("front_demo", __doc__, FrontDemo)

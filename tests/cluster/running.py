@@ -14,7 +14,7 @@ from coordinator.client.bootstrap import PLAINTEXT_CLIENT, Bootstrap
 from coordinator.client.group_owners import describe_ownership
 from coordinator.client.security import ClientSecurity
 from coordinator.client.wire import ClientError
-from tests.differential.kafka import RunningKafka, free_port
+from tests.differential.kafka import VERSION, RunningKafka, free_port
 from tests.servers import QUICK_GROUPS
 from tests.waiting import wait_for
 
@@ -187,9 +187,11 @@ class RunningNodes:
 class FrontOfKafka:
     """A Kafka with one node in front of it: a server that can be killed and started again, which is the node."""
 
-    def __init__(self, folder: Path, kafka_settings: Mapping[str, str], settings: Mapping[str, str]) -> None:
+    def __init__(
+        self, folder: Path, kafka_settings: Mapping[str, str], settings: Mapping[str, str], version: str = VERSION
+    ) -> None:
         self._folder = folder
-        self._kafka = RunningKafka(folder / "kafka", kafka_settings, threads={})
+        self._kafka = RunningKafka(folder / "kafka", kafka_settings, threads={}, version=version)
         self._settings = settings
         self._nodes: RunningNodes | None = None
         self.bootstrap = ""
@@ -219,6 +221,32 @@ class FrontOfKafka:
         assert self._nodes is not None
         self._nodes.nodes[0].start()
         self._nodes.wait_until_served()
+
+
+WATCHES_ALL: Final = {"cluster.adopt": "", "cluster.watch": "*"}
+"""Settings of a node that coordinates no group, and watches each."""
+
+
+class WatchedKafka(FrontOfKafka):
+    """A Kafka behind a node that watches its groups. Killed, stopped and started is the Kafka, as it coordinates."""
+
+    def __init__(
+        self, folder: Path, kafka_settings: Mapping[str, str], settings: Mapping[str, str], version: str = VERSION
+    ) -> None:
+        super().__init__(folder, kafka_settings, {**settings, **WATCHES_ALL}, version)
+
+    @property
+    def pid(self) -> int:
+        return self._kafka.pid
+
+    def kill(self) -> int:
+        return self._kafka.kill()
+
+    def stop(self) -> int:
+        return self._kafka.stop()
+
+    def start(self) -> None:
+        self._kafka.start()
 
 
 def free_ports(count: int) -> int:

@@ -276,6 +276,13 @@ def test_groups_are_watched_by_a_command_by_all_nodes_and_after_a_restart(watche
             watched.wait_for(group_id, "member.joined", client_id="c")
         assert f"{other} is watched by this no more" in cluster(watched.nodes, "unwatch", "later-*")
         assert "later-* not watched" in cluster(watched.nodes, "status")
+        with watched.member(group_id, "d") as unseen:
+            wait_for(lambda: "assigned" in unseen.output, SECONDS, "the member to be in", every_ms=100)
+        assert "d" not in map(_client, watched.events(group_id))
+        cluster(watched.nodes, "watch", "later-*")
+        gap = watched.wait_for(group_id, "group.unseen", because="not_watched")
+        assert 0 < gap["until_ms"] - gap["from_ms"] < 60_000
+        assert "no rule watched the group from here on" in watched.why(group_id)
 
 
 def test_a_group_is_adopted_and_given_back_and_no_number_is_there_twice(watched: Watched):
@@ -290,6 +297,7 @@ def test_a_group_is_adopted_and_given_back_and_no_number_is_there_twice(watched:
             watched.wait_for(group_id, "member.joined", client_id=f"own-{number}")
         watched.wait_for(group_id, "member.removed", client_id=f"own-{number}")
         cluster(watched.nodes, "release", group_id)
+        watched.wait_for(group_id, "group.removed", count=number + 1, cause="released")
     with watched.member(group_id, "again"):
         watched.wait_for(group_id, "member.joined", client_id="again")
     joined = [_client(event) for event in watched.events(group_id) if event["kind"] == "member.joined"]

@@ -122,6 +122,10 @@ class RunningKafka:
         """SIGTERM, which lets it flush its logs; the exit status."""
         return self._end(signal.SIGTERM)
 
+    def send(self, number: signal.Signals) -> None:
+        assert self._process is not None
+        self._process.send_signal(number)
+
     def _end(self, number: signal.Signals) -> int:
         assert self._process is not None
         process, self._process = self._process, None

@@ -10,7 +10,7 @@ from typing import Any, Final
 from kafka.admin import NewPartitions
 
 from coordinator.audit import schema
-from coordinator.core.causes import Cause
+from coordinator.core.causes import Cause, InferredCause
 from coordinator.explain.claims.findings import Kind
 from coordinator.explain.findings import findings
 from coordinator.explain.generation import Generation, Outcome
@@ -22,6 +22,9 @@ from tests.waiting import wait_for
 LONG_SESSION_MS: Final = 20_000
 HELD_UP_SECONDS: Final = 2
 NO_REASON: Final = "why it left: the protocol has no reasons"
+OF_TOPICS: Final = "which topic changed: the records have a hash of the topics alone"
+OF_STEPS: Final = "who was asked to give up partitions, and who waited: records of a member tell what it has by then"
+OF_THE_CONFIG: Final = "how long its session timeout is: that is a config of the group, which no heartbeat names"
 
 
 def two_members(scene: Scene, **options: Any) -> tuple[Member, Member]:
@@ -37,11 +40,23 @@ def noted(scene: Scene) -> list[str]:
 
 
 def rejected_with(scene: Scene, error: str) -> list[schema.RequestRejected]:
-    return [each for each in scene.of_kind(schema.RequestRejected) if each.error == error]
+    return [each for each in scene.of_kind_so_far(schema.RequestRejected) if each.error == error]
 
 
 def first_rejection(scene: Scene, error: str) -> schema.RequestRejected:
     return wait_for(lambda: rejected_with(scene, error), SECONDS, error, every_ms=100)[0]
+
+
+def names_topic(scene: Scene, changes: dict[str, list[int]], *texts: str) -> None:
+    """What is told of a rebalance for topics: which one it was, by how much it changed, and these texts."""
+    if scene.is_watched:
+        generation = scene.stable_because(Cause.TOPICS_CHANGED, "")
+        scene.never_tells("grew", "appeared", "vanished", "subscribed to")
+        assert generation.topic_changes == {}
+        scene.unknown = OF_TOPICS
+        return
+    generation = scene.stable_with(lambda each: each.topic_changes == changes, "the topic to be named")
+    scene.tells(generation, *texts)
 
 
 def says_group_epoch(scene: Scene) -> None:
@@ -101,7 +116,10 @@ def a_process_is_killed(scene: Scene) -> None:
     two.driver.kill()
     generation = scene.stable_because(Cause.SESSION_EXPIRED, "two")
     (removed,) = scene.of_kind(schema.MemberRemoved)
-    assert (removed.cause, removed.session_timeout_ms) == (Cause.SESSION_EXPIRED, SESSION_MS)
+    assert removed.cause is Cause.SESSION_EXPIRED
+    if scene.is_watched:
+        scene.unknown = OF_THE_CONFIG
+    assert (removed.session_timeout_ms or 0) == (0 if scene.is_watched else SESSION_MS)
     assert removed.last_heard_ms is not None
     assert killed_ms - 2_000 < removed.last_heard_ms <= killed_ms + 100
     scene.tells(generation, "two (127.0.0.1", ") was silent for", "Nobody consumed the 2 partitions of two for")
@@ -127,7 +145,7 @@ def the_only_member_closes(scene: Scene) -> None:
     one = scene.member("one")
     scene.steady(one)
     one.leave()
-    wait_for(lambda: scene.history().state == "Empty", SECONDS, "an empty group", every_ms=100)
+    wait_for(lambda: scene.history_so_far().state == "Empty", SECONDS, "an empty group", every_ms=100)
     generation = scene.history().generations[-1]
     assert (generation.outcome, generation.cause) == (Outcome.EMPTIED, Cause.MEMBER_LEFT)
     scene.tells(generation, "Nobody was left: the group became empty at")
@@ -186,7 +204,7 @@ def a_static_member_is_killed(scene: Scene) -> None:
     one.driver.kill()
     again = scene.member("again", instance_id="pod-0", session_timeout_ms=2 * SESSION_MS)
     first_rejection(scene, "UNRELEASED_INSTANCE_ID")
-    wait_for(lambda: scene.of_kind(schema.MemberRemoved), SECONDS, "the end of its session", every_ms=100)
+    wait_for(lambda: scene.of_kind_so_far(schema.MemberRemoved), SECONDS, "the end of its session", every_ms=100)
     (removed,) = scene.of_kind(schema.MemberRemoved)
     assert (removed.cause, removed.member.client_id) == (Cause.SESSION_EXPIRED, "one")
     if again.latest().of_kind("failed") and any(each["fatal"] for each in again.of_kind("failed")):
@@ -227,7 +245,12 @@ def a_slow_member_holds_up_another(scene: Scene) -> None:
     one.resume()
     scene.steady(one, two)
     generation = scene.stable_because(Cause.NEW_MEMBER, "two")
-    scene.tells(generation, "one was asked to give up", "to do so. two waited for it.")
+    if scene.is_watched:
+        scene.unknown = OF_STEPS
+        scene.tells(generation, "because two (127.0.0.1", ") joined")
+        scene.never_tells("was asked to give up", "waited for")
+    else:
+        scene.tells(generation, "one was asked to give up", "to do so. two waited for it.")
     says_group_epoch(scene)
     one.leave()
     two.leave()
@@ -241,14 +264,19 @@ def a_member_that_stands_still_holds_up_another(scene: Scene) -> None:
     one.driver.stop()
     two = scene.member("two", **options)
     waits(scene, "two")
-    open_epoch = scene.history().generations[-1]
-    scene.tells(open_epoch, "two waits for", "which one still has")
+    if not scene.is_watched:
+        open_epoch = scene.history().generations[-1]
+        scene.tells(open_epoch, "two waits for", "which one still has")
     time.sleep(HELD_UP_SECONDS)
     one.driver.go_on()
     scene.steady(one, two)
     generation = scene.stable_because(Cause.NEW_MEMBER, "two")
-    scene.tells(generation, "one was asked to give up", " only ", " later, and took ", "two waited for it.")
-    scene.advises(generation, "one was asked late")
+    if scene.is_watched:
+        scene.unknown = OF_STEPS
+        scene.never_tells("was asked to give up", "waited for")
+    else:
+        scene.tells(generation, "one was asked to give up", " only ", " later, and took ", "two waited for it.")
+        scene.advises(generation, "one was asked late")
     one.leave()
     two.leave()
 
@@ -262,6 +290,14 @@ def a_member_does_not_give_up(scene: Scene) -> None:
     two = scene.member("two", **options)
     asked_to_revoke(scene, "one")
     one.driver.stop()
+    if scene.is_watched:
+        scene.unknown = OF_STEPS
+        removed = scene.one_of_kind(schema.MemberRemoved)
+        told = str(removed.cause), removed.member.client_id
+        assert told == (InferredCause.MEMBER_LEFT_OR_EXPIRED, "one"), told
+        one.driver.kill()
+        two.leave()
+        return
     generation = scene.stable_because(Cause.REBALANCE_TIMEOUT, "one")
     scene.tells(generation, "one (127.0.0.1", ") did not give up its partitions within the rebalance timeout, ")
     before = next(each for each in scene.history().generations if each.outcome is Outcome.SUPERSEDED)
@@ -272,16 +308,26 @@ def a_member_does_not_give_up(scene: Scene) -> None:
 
 
 def asked_to_revoke(scene: Scene, client_id: str) -> None:
+    if scene.is_watched:
+        scene.wait_for_state("Reconciling")
+        return
+
     def is_asked() -> bool:
-        found = [each for each in scene.of_kind(schema.MemberReconciled) if each.member.client_id == client_id]
+        reconciled = scene.of_kind_so_far(schema.MemberReconciled)
+        found = [each for each in reconciled if each.member.client_id == client_id]
         return bool(found) and found[-1].revoking_count > 0
 
     wait_for(is_asked, SECONDS, f"{client_id} to be asked to give up partitions", every_ms=50)
 
 
 def waits(scene: Scene, client_id: str) -> None:
+    if scene.is_watched:
+        scene.wait_for_state("Reconciling")
+        return
+
     def is_waiting() -> bool:
-        found = [each for each in scene.of_kind(schema.MemberReconciled) if each.member.client_id == client_id]
+        reconciled = scene.of_kind_so_far(schema.MemberReconciled)
+        found = [each for each in reconciled if each.member.client_id == client_id]
         return bool(found) and bool(found[-1].waits_for)
 
     wait_for(is_waiting, SECONDS, f"{client_id} to wait for another member", every_ms=50)
@@ -296,8 +342,7 @@ def a_topic_grows(scene: Scene) -> None:
     scene.admin().create_partitions({scene.topic: NewPartitions(PARTITIONS + 2)})
     scene.steady(one, partitions=PARTITIONS + 2)
     grown = {scene.topic: [PARTITIONS, PARTITIONS + 2]}
-    generation = scene.stable_with(lambda each: each.topic_changes == grown, "the topic to be named")
-    scene.tells(generation, f"because topic {scene.topic} grew from 4 to 6 partitions")
+    names_topic(scene, grown, f"because topic {scene.topic} grew from 4 to 6 partitions")
     one.leave()
 
 
@@ -308,8 +353,7 @@ def a_topic_appears(scene: Scene) -> None:
     other = f"{scene.name}-appears"
     scene.create_topic(other, 2)
     scene.steady(one, partitions=PARTITIONS + 2)
-    generation = scene.stable_with(lambda each: other in each.topic_changes, "the topic to be named")
-    scene.tells(generation, f"topic {other} appeared with 2 partitions")
+    names_topic(scene, {other: [0, 2]}, f"topic {other} appeared with 2 partitions")
     one.leave()
 
 
@@ -319,8 +363,7 @@ def a_topic_vanishes(scene: Scene) -> None:
     one = scene.member("one", topics=(scene.topic, other), metadata_max_age_ms=500)
     scene.steady(one, partitions=PARTITIONS + 2)
     scene.admin().delete_topics([other])
-    generation = scene.stable_with(lambda each: each.topic_changes == {other: [2, 0]}, "the topic to be named")
-    scene.tells(generation, f"because topic {other} vanished, which had 2 partitions")
+    names_topic(scene, {other: [2, 0]}, f"because topic {other} vanished, which had 2 partitions")
     one.driver.kill()
 
 
@@ -346,7 +389,9 @@ def another_assignor_is_asked_for(scene: Scene) -> None:
     one = scene.member("one")
     scene.steady(one)
     first = scene.history().generations[-1]
-    assert first.protocol_name == "uniform"
+    if scene.is_watched:
+        scene.unknown = "which assignor the coordinator takes by default: records name one that a member asks for"
+    assert first.protocol_name == ("" if scene.is_watched else "uniform")
     one.leave()
     ranged = scene.member("ranged", server_assignor="range")
     scene.steady(ranged)
@@ -366,14 +411,22 @@ def an_assignor_changes(scene: Scene) -> None:
     scene.steady(again)
     if scene.of_kind(schema.StaticMemberReplaced):
         assert len(scene.history().generations) == before
-        assert scene.of_kind(schema.MemberRejoined)[-1].protocols == ["range"]
+        if scene.is_watched:
+            scene.unknown = "that it asks for another assignor: told is which one the group has by then"
+        else:
+            assert scene.of_kind(schema.MemberRejoined)[-1].protocols == ["range"]
     else:
         scene.unknown = "that it closed: this client does not say it, and its successor waits for its session to end"
     scene.admin().create_partitions({scene.topic: NewPartitions(PARTITIONS + 1)})
     scene.steady(again, partitions=PARTITIONS + 1)
-    changed = next(generation for generation in scene.history().generations if generation.protocol_name == "range")
-    scene.tells(changed, "The assignor changed from uniform to range.")
-    scene.tells(scene.stable_because(Cause.TOPICS_CHANGED, ""), "grew from 4 to 5 partitions")
+    if scene.is_watched:
+        scene.unknown = "which assignors there were before and after: records name one that a member asks for"
+        scene.stable_because(Cause.TOPICS_CHANGED, "")
+    else:
+        generations = scene.history().generations
+        changed = next(generation for generation in generations if generation.protocol_name == "range")
+        scene.tells(changed, "The assignor changed from uniform to range.")
+        scene.tells(scene.stable_because(Cause.TOPICS_CHANGED, ""), "grew from 4 to 5 partitions")
     again.leave()
 
 

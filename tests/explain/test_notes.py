@@ -116,6 +116,19 @@ def test_who_deleted_the_group():
     ]
 
 
+def test_a_group_that_was_given_back_to_the_cluster_was_not_deleted():
+    assert told((schema.GroupRemoved, {"cause": Cause.RELEASED})) == [
+        "the group was given back to the cluster, which coordinates it from here on"
+    ]
+
+
+def test_from_when_to_when_no_rule_watched_a_group():
+    unseen = {"because": "not_watched", "from_ms": 1_000, "until_ms": 61_000}
+    assert told((schema.GroupUnseen, unseen)) == [
+        "no rule watched the group from here on, for 1 min: of what happened meanwhile records alone tell"
+    ]
+
+
 def test_notes_are_in_the_order_of_their_times():
     reset = (schema.OffsetsReset, {"requested_by": ADMIN, "partitions": {}})
     expired = (schema.OffsetsExpired, {"partitions": {"t": [0]}})

@@ -40,6 +40,7 @@ from tests.mutations import (
     streams_groups,
     testkit,
     transactions,
+    watching,
 )
 from tests.mutations.mutant import Mutant
 
@@ -81,4 +82,5 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     *secured_listeners.MUTANTS,
     *settings.MUTANTS,
     *cluster.MUTANTS,
+    *watching.MUTANTS,
 )

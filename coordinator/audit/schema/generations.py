@@ -210,8 +210,9 @@ class GroupRemoved(AuditEvent, frozen=True, kw_only=True, tag="group.removed"):
     """The group was removed, which ends this incarnation. If it is created again, `seq` continues with a larger number.
 
     Causes: `admin`, the group was deleted; `offsets_expired`, it was empty and its last offset expired; `no_offsets`,
-    it was empty and had none. With `not_stored` and `store_failed` only the audit knows the group: its creation was not
-    stored, because the server crashed or because the append failed. `requested_by` is the client that deleted it.
+    it was empty and had none; `released`, nodes gave it back to the cluster, which coordinates it. With `not_stored`
+    and `store_failed` only the audit knows the group: its creation was not stored, because the server crashed or
+    because the append failed. `requested_by` is the client that deleted it.
     """
 
     cause: Cause

@@ -37,6 +37,8 @@ class Asked(Sighting, frozen=True, gc=False):
     """It is the SyncGroup of the leader."""
     client: ClientSighted
     reason: str = ""
+    group_instance_id: str | None = None
+    """Of a JoinGroup."""
 
 
 class Joined(Sighting, frozen=True, gc=False):
@@ -58,6 +60,9 @@ class Joined(Sighting, frozen=True, gc=False):
     asked_member_id: str
     """The id in the request; empty of a client that is new."""
     members: tuple[str, ...] = ()
+    protocol_type: str = ""
+    protocols: tuple[str, ...] = ()
+    """What it offered: `PROTOCOLS_NAMED_MAX` names at most."""
 
 
 class Synced(Sighting, frozen=True, gc=False):
@@ -77,6 +82,8 @@ class Departure(msgspec.Struct, frozen=True, array_like=True, gc=False):
     group_instance_id: str | None
     reason: str
     error: int
+    committed_ms: int | None = None
+    """When its last commit was answered well; None: none was by way of this node."""
 
 
 class Left(Sighting, frozen=True, gc=False):
@@ -90,9 +97,9 @@ class Left(Sighting, frozen=True, gc=False):
 
 
 class Beat(Sighting, frozen=True, gc=False):
-    """A heartbeat was answered with an error, or another epoch than it had. `epoch` is that of the request.
+    """A heartbeat was answered with an error, or another epoch than it had; or a commit with an error.
 
-    Of the classic protocol the epoch is the generation.
+    `epoch` is that of the request; of the classic protocol it is the generation.
     """
 
     member_id: str
@@ -126,6 +133,8 @@ class Closed(Sighting, frozen=True, gc=False):
     member_id: str
     last_heard_ms: int
     by_client: bool
+    is_unanswered: bool = False
+    """A request of the member was not answered by then: it may have given up waiting."""
 
 
 class Unseen(Sighting, frozen=True, gc=False):

@@ -1,8 +1,8 @@
 """Reads what passes of watched groups, where it lies. Nothing is answered, changed or held back for it.
 
 A group that is not watched costs one look-up. Of one that is, a heartbeat writes when its member was heard;
-what is rare (JoinGroup, SyncGroup, LeaveGroup, a heartbeat that is answered with an error) is decoded. What fails is
-counted and passed over.
+what is rare (JoinGroup, SyncGroup, LeaveGroup, a heartbeat or a commit that is answered with an error) is decoded. What
+fails is counted and passed over.
 """
 
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
@@ -14,6 +14,7 @@ from _wire.primitives cimport load_uint16, load_uint32
 
 from _wire.apis import APIS
 from _wire.headers import decode_request_header, decode_response_header
+from coordinator.audit.schema import PROTOCOLS_NAMED_MAX
 from coordinator.audit.schema.sighted import (
     Asked, Beat, ClientSighted, Closed, Departure, Heard, Joined, Left, Silent, Synced,
 )
@@ -35,9 +36,13 @@ cdef enum:
     HEARTBEAT_FLEXIBLE = 4              # of SyncGroup and LeaveGroup, too
     TXN_OFFSET_COMMIT_FLEXIBLE = 3      # the first version that names a member
     HEARTBEAT_WITH_THROTTLE_TIME = 1
+    OFFSET_COMMIT_WITH_THROTTLE_TIME = 3
+    OFFSET_COMMIT_WITH_TOPIC_IDS = 10
+    UUID_BYTES = 16
 
     HEADER_BYTES = 8                    # API key, version, correlation id
     PRODUCER_BYTES = 10                 # producer id and epoch
+    VARINT_BYTES_MAX = 5
     GROUPS_REMEMBERED_MAX = 100_000
     MEMBERS_MAX = 100_000
     SIGHTINGS_MAX = 20_000
@@ -63,6 +68,7 @@ cdef struct Head:
     int32_t epoch
     Span member_id
     bint has_member
+    Span instance_id                    # of a ConsumerGroupHeartbeat that joins; else its size is -1
 
 
 cdef inline int64_t now_ms() noexcept:
@@ -89,6 +95,7 @@ cdef bint read_head(const uint8_t *frame, const uint8_t *end, Head *head) noexce
     head.api_key = <int16_t>load_uint16(frame)
     head.version = <int16_t>load_uint16(frame + 2)
     head.has_member = False
+    head.instance_id.size = -1
     flexible = is_flexible(head.api_key, head.version)
     if not take_span(&p, end, False, &other) or (flexible and not no_tags(&p, end)):
         return False
@@ -103,6 +110,11 @@ cdef bint read_head(const uint8_t *frame, const uint8_t *end, Head *head) noexce
             return False
         head.epoch = <int32_t>load_uint32(p)
         head.has_member = True
+        p += 4
+        if head.api_key == CONSUMER_GROUP_HEARTBEAT and head.epoch == 0 and not take_span(
+            &p, end, True, &head.instance_id
+        ):
+            return False
         return True
     if head.api_key == TXN_OFFSET_COMMIT:
         if not flexible:
@@ -118,6 +130,46 @@ cdef bint read_head(const uint8_t *frame, const uint8_t *end, Head *head) noexce
     return head.has_member
 
 
+cdef int commit_error(const uint8_t *p, const uint8_t *end, int api_key, int version) noexcept:
+    """The error of the first partition in the answer to a commit: what a member is refused for, all of them have.
+
+    Returns 0 as well if it has none, or if its bytes are not there yet: nothing is held back for it.
+    """
+    cdef bint flexible = is_flexible(api_key, version)
+    cdef Span name
+    if flexible and not no_tags(&p, end):
+        return 0
+    if api_key == TXN_OFFSET_COMMIT or version >= OFFSET_COMMIT_WITH_THROTTLE_TIME:
+        p += 4
+    if not take_count(&p, end, flexible):
+        return 0
+    if api_key == OFFSET_COMMIT and version >= OFFSET_COMMIT_WITH_TOPIC_IDS:
+        p += UUID_BYTES
+    elif not take_span(&p, end, flexible, &name):
+        return 0
+    if not take_count(&p, end, flexible) or end - p < 6:
+        return 0
+    return <int16_t>load_uint16(p + 4)
+
+
+cdef bint take_count(const uint8_t **p, const uint8_t *end, bint flexible) noexcept:
+    """Read the length of an array; false if it has no element, or is not there."""
+    cdef const uint8_t *at = p[0]
+    cdef bint is_there
+    if not flexible:
+        if end - at < 4:
+            return False
+        p[0] = at + 4
+        return <int32_t>load_uint32(at) > 0
+    while at < end and at - p[0] < VARINT_BYTES_MAX:
+        if at[0] & 0x80 == 0:
+            is_there = at[0] > 1 or at > p[0]
+            p[0] = at + 1
+            return is_there
+        at += 1
+    return False
+
+
 cdef class SeenMember:
     """A member of a watched group, as far as this node has seen it."""
 
@@ -129,8 +181,11 @@ cdef class SeenMember:
     cdef readonly object client
     cdef readonly int64_t silent_after_ms
     cdef readonly bint is_silent
+    cdef readonly int64_t committed_ms
+    """When its last commit was answered well; 0: none was."""
     cdef readonly bint awaits_answer
-    """Its JoinGroup or SyncGroup is not answered: it has to send nothing meanwhile."""
+    """A request is not answered, or was so late that its client may have given up; or the broker's side closed its
+    connection. Meanwhile nothing follows from its silence."""
 
     def __repr__(self):
         return f"<{self.group_id} {self.member_id} {self.heard_ms}>"
@@ -154,6 +209,7 @@ cdef class Passing:
     cdef object request
     cdef object client
     cdef object connection
+    cdef object instance_id
 
 
 cdef class Tap:
@@ -234,6 +290,8 @@ cdef class Tap:
             self.unread += 1
             return None
         self.requests += 1
+        if head.api_key in (OFFSET_COMMIT, TXN_OFFSET_COMMIT) and (not head.has_member or head.member_id.size == 0):
+            return None
         if not is_whole and frame_bytes <= READ_BYTES_MAX and head.api_key in (JOIN_GROUP, LEAVE_GROUP, SYNC_GROUP):
             return MORE
         at_ms = now_ms()
@@ -241,14 +299,14 @@ cdef class Tap:
             return self._decoded(connection, group, None, head, data, start, end, frame_bytes, at_ms)
         key = PyBytes_FromStringAndSize(<const char *>head.member_id.data, head.member_id.size)
         member = self._member(group, key, connection, at_ms)
-        if head.api_key in (OFFSET_COMMIT, TXN_OFFSET_COMMIT):
-            return None
         if head.api_key == SYNC_GROUP:
             return self._decoded(connection, group, member, head, data, start, end, frame_bytes, at_ms)
         return self._passing(connection, group, member, head, at_ms)
 
     cdef Passing _passing(self, object connection, WatchedGroup group, SeenMember member, Head head, int64_t at_ms):
         cdef Passing passing = Passing.__new__(Passing)
+        if member is not None:
+            member.awaits_answer = True
         passing.api_key = head.api_key
         passing.version = head.version
         passing.group = group
@@ -256,6 +314,9 @@ cdef class Tap:
         passing.asked_ms = at_ms
         passing.epoch = head.epoch if head.has_member else -1
         passing.connection = connection
+        if 0 < head.instance_id.size <= ID_BYTES_MAX:
+            instance_id = PyBytes_FromStringAndSize(<const char *>head.instance_id.data, head.instance_id.size)
+            passing.instance_id = instance_id.decode()
         return passing
 
     cdef object _decoded(
@@ -264,8 +325,6 @@ cdef class Tap:
     ):
         cdef Passing passing
         cdef bytes key
-        if head.api_key == TXN_OFFSET_COMMIT:
-            return None
         if end - start < frame_bytes:
             self.unread += 1
             return None
@@ -280,14 +339,14 @@ cdef class Tap:
                 passing.member = self._member(group, key, connection, at_ms)
                 passing.member.client = passing.client
                 self._set_timeout(passing.member, passing.request.session_timeout_ms)
-        if passing.member is not None:
-            passing.member.awaits_answer = True
+                passing.member.awaits_answer = True
         if head.api_key != LEAVE_GROUP:
             self._see(
                 Asked(
                     group.group_id, at_ms, self.node_id, APIS[head.api_key].name, passing.request.member_id,
                     passing.epoch, head.api_key == SYNC_GROUP and bool(passing.request.assignments), passing.client,
                     (passing.request.reason or "") if head.api_key == JOIN_GROUP else "",
+                    passing.request.group_instance_id if head.api_key == JOIN_GROUP else None,
                 )
             )
         return passing
@@ -326,6 +385,7 @@ cdef class Tap:
             group.members[member_id] = member
             self._members += 1
         member.heard_ms = at_ms
+        member.awaits_answer = False
         if member.connection is not connection:
             self._move(member, connection)
         if member.is_silent:
@@ -375,6 +435,17 @@ cdef class Tap:
         cdef int epoch = passing.epoch
         cdef Span text
         cdef int64_t at_ms = now_ms()
+        if passing.member is not None:
+            self._hear_answer(passing, at_ms)
+        if passing.api_key in (OFFSET_COMMIT, TXN_OFFSET_COMMIT):
+            p = <const uint8_t *>PyBytes_AS_STRING(data) + start + 4
+            end_of_frame = <const uint8_t *>PyBytes_AS_STRING(data) + end
+            error = commit_error(p, end_of_frame, passing.api_key, passing.version)
+            if error != 0:
+                self._beat(passing, at_ms, error, epoch)
+            else:
+                passing.member.committed_ms = at_ms
+            return True
         if end - start < frame_bytes:
             if frame_bytes <= READ_BYTES_MAX and end - start < HELD_BYTES_MAX:
                 return False
@@ -403,15 +474,25 @@ cdef class Tap:
                 epoch = <int32_t>load_uint32(p)
                 self._set_timeout(passing.member, 4 * <int64_t>load_uint32(p + 4))
         if error != 0 or epoch != passing.epoch or (passing.epoch < 0 and passing.api_key != HEARTBEAT):
-            self._see(
-                Beat(
-                    passing.group.group_id, at_ms, self.node_id, passing.member.member_id, passing.asked_ms,
-                    APIS[passing.api_key].name, passing.epoch, error, epoch, passing.member.client,
-                )
-            )
+            self._beat(passing, at_ms, error, epoch)
             if passing.epoch < 0 and error == 0:
                 self._forget(passing.group, passing.member)
         return True
+
+    cdef _hear_answer(self, Passing passing, int64_t at_ms):
+        """The coordinator renews a session when it reads a request, which may be just before it answers."""
+        cdef bint is_late = at_ms - passing.asked_ms >= LATE_ANSWER_MS
+        # JoinGroup and SyncGroup wait for other members.
+        passing.member.awaits_answer = is_late and passing.api_key not in (JOIN_GROUP, SYNC_GROUP)
+        passing.member.heard_ms = max(passing.member.heard_ms, at_ms)
+
+    cdef _beat(self, Passing passing, int64_t at_ms, int error, int epoch):
+        self._see(
+            Beat(
+                passing.group.group_id, at_ms, self.node_id, passing.member.member_id, passing.asked_ms,
+                APIS[passing.api_key].name, passing.epoch, error, epoch, passing.member.client, passing.instance_id,
+            )
+        )
 
     cdef _answered(self, Passing passing, bytes frame, int64_t at_ms):
         cdef int version = passing.version
@@ -421,9 +502,6 @@ cdef class Tap:
         answer = APIS[passing.api_key].response.decode(frame, version, body_start)
         request = passing.request
         group_id = passing.group.group_id
-        if member is not None:
-            member.awaits_answer = False
-            member.heard_ms = max(member.heard_ms, at_ms)
         if passing.api_key == JOIN_GROUP:
             key = answer.member_id.encode()
             if answer.error_code == 0 and len(key) <= ID_BYTES_MAX and (
@@ -437,7 +515,8 @@ cdef class Tap:
                     group_id, at_ms, self.node_id, answer.member_id, passing.asked_ms, answer.error_code,
                     answer.generation_id, answer.leader, passing.client, request.group_instance_id,
                     request.session_timeout_ms, request.rebalance_timeout_ms, request.reason or "", request.member_id,
-                    tuple([each.member_id for each in answer.members]),
+                    tuple([each.member_id for each in answer.members]), request.protocol_type,
+                    tuple([each.name for each in request.protocols[:PROTOCOLS_NAMED_MAX]]),
                 )
             )
         elif passing.api_key == SYNC_GROUP:
@@ -453,13 +532,15 @@ cdef class Tap:
     cdef _left(self, Passing passing, answer, int64_t at_ms):
         request = passing.request
         if passing.version < 3:
-            members = [Departure(request.member_id, None, "", answer.error_code)]
+            committed_ms = self._committed_ms(passing, request.member_id)
+            members = [Departure(request.member_id, None, "", answer.error_code, committed_ms)]
         else:
             errors = {(each.member_id, each.group_instance_id): each.error_code for each in answer.members}
             members = [
                 Departure(
                     each.member_id, each.group_instance_id, each.reason or "",
                     errors.get((each.member_id, each.group_instance_id), answer.error_code),
+                    self._committed_ms(passing, each.member_id),
                 )
                 for each in request.members
             ]
@@ -476,6 +557,10 @@ cdef class Tap:
             if member is not None and each.error == 0:
                 self._forget(passing.group, member)
 
+    cdef object _committed_ms(self, Passing passing, str member_id):
+        cdef SeenMember member = passing.group.members.get(member_id.encode())
+        return None if member is None or member.committed_ms == 0 else member.committed_ms
+
     # ---- connections, and what does not come
 
     def closed(self, connection, bint by_client) -> None:
@@ -487,9 +572,14 @@ cdef class Tap:
         at_ms = now_ms()
         for member in sorted(members, key=_order):
             member.connection = None
+            member.awaits_answer = member.awaits_answer and at_ms - member.heard_ms >= LATE_ANSWER_MS
             self._see(
-                Closed(member.group_id, at_ms, self.node_id, member.member_id, member.heard_ms, by_client)
+                Closed(
+                    member.group_id, at_ms, self.node_id, member.member_id, member.heard_ms, by_client,
+                    member.awaits_answer,
+                )
             )
+            member.awaits_answer = member.awaits_answer or not by_client
 
     def find_silent(self) -> None:
         """Note the members that have not been heard for longer than they should have been."""
@@ -556,6 +646,8 @@ cdef class Tap:
 
 SILENT_AFTER_MS = 5_000
 """Above the heartbeat interval of all clients by default (3 s). One that has a shorter session is expected earlier."""
+LATE_ANSWER_MS = 1_000
+"""Who closes its connection after waiting so long for an answer may have given up; sooner, its process has ended."""
 HELD_BYTES_MAX = 1 << 16
 """Of an answer that is looked at whole: more of it is passed on before its end."""
 

@@ -218,6 +218,7 @@ def apply_removal(
         rejected_ms,
         event.heard_late_ms,
         event.has_synced,
+        history.is_observed and event.last_joined_ms is not None,
     )
     may_keep = existing is not None and may_keep_what_it_owns(history, existing)
     if may_keep:

@@ -213,13 +213,13 @@ def _left(trigger: Trigger, context: Context) -> Claim:
         way = Way.UNSUBSCRIBED
     elif leaving.is_closed:
         way = Way.CLOSED
-    is_reason_seen = context.history.reasons_are_seen and not removal.gives_no_reason
+    is_reason_seen = context.history.reasons_are_seen or removal.is_seen_by_node
     return Left(
         member=member,
         way=way,
         at_ms=trigger.at_ms,
         said=trigger.reason,
-        is_reason_seen=is_reason_seen,
+        is_reason_seen=is_reason_seen and not removal.gives_no_reason,
         evidence=event,
     )
 

@@ -45,8 +45,8 @@ def course_claims(context: Context) -> Iterator[Claim]:
 def _join_delays(context: Context) -> Iterator[Claim]:
     generation = context.generation
     late = [late_member for late_member in generation.late_members if late_member.cause is Cause.REBALANCE_TIMEOUT]
-    # When its other members joined again is not seen of a group of another Kafka.
-    held = None if context.history.is_observed else generation.held_up()
+    # Of a group of another Kafka that is seen of members whose requests passed by a node.
+    held = generation.held_up() if not context.history.is_observed or generation.joins_are_seen else None
     if late:
         yield NeverRejoined(
             members=tuple(removal.member for removal in late),

@@ -19,14 +19,15 @@ def left_unsaid(removals: Iterable[Removal], history: FoldedGroup) -> Iterator[L
     unsaid = [removal for removal in left if Leaving(removal).is_unknown]
     if len(unsaid) > 1:
         evidence = unknown(*(removal.seq for removal in unsaid))
-        usual = _usual_seen(history) or Usual.UNKNOWN
-        yield LeftUnsaid(members=tuple(removal.member for removal in unsaid), usual=usual, evidence=evidence)
+        unseen = filter(None, (_usual_seen(history, removal) for removal in unsaid))
+        members = tuple(removal.member for removal in unsaid)
+        yield LeftUnsaid(members=members, usual=next(unseen, Usual.UNKNOWN), evidence=evidence)
     elif unsaid:
         is_topic_gone = any(_has_lost_topics(deletion, unsaid[0]) for deletion in history.deletions)
         has_nothing = unsaid[0].owned == 0 or is_topic_gone
         removal, idle_ms = unsaid[0], Leaving(unsaid[0]).idle_ms or 0
         late_ms = _read_late_ms(removal.at_ms, history), _read_late_ms(removal.at_ms - idle_ms, history)
-        yield _why_unsaid(removal, _usual_seen(history), *late_ms, has_nothing=has_nothing)
+        yield _why_unsaid(removal, _usual_seen(history, removal), *late_ms, has_nothing=has_nothing)
 
 
 def _read_late_ms(at_ms: int, history: FoldedGroup) -> int:
@@ -40,9 +41,9 @@ def _read_late_ms(at_ms: int, history: FoldedGroup) -> int:
     return 0
 
 
-def _usual_seen(history: FoldedGroup) -> Usual | None:
-    """What is known of clients of another Kafka; None: their coordinator tells what they are."""
-    if not history.is_observed:
+def _usual_seen(history: FoldedGroup, removal: Removal) -> Usual | None:
+    """What is known of clients of another Kafka; None: their coordinator, or a node, tells what they are."""
+    if not history.is_observed or removal.is_seen_by_node:
         return None
     return Usual.UNSEEN if history.reasons_are_seen else Usual.NOT_LOGGED
 

@@ -204,6 +204,7 @@ _CAUSES: Final = {
     Cause.NOT_STORED: "the coordinator crashed before the group was stored",
     Cause.INVARIANT_VIOLATED: "of a defect of the coordinator, which loaded the group again",
     Cause.ADMIN: "an administrator asked for it",
+    Cause.RELEASED: "it was given back to the cluster",
     Cause.TOPIC_DELETED: "a topic was deleted",
     Cause.GROUP_REMOVED: "the group was removed",
 }

@@ -141,6 +141,7 @@ def _group_gone(claim: GroupGone) -> str:
 _REMOVALS: Final[Mapping[StrEnum, str]] = {
     InferredCause.ADOPTED: "nodes in front of the cluster coordinate the group from here on",
     Cause.ADMIN: "an administrator deleted the group",
+    Cause.RELEASED: "the group was given back to the cluster, which coordinates it from here on",
     Cause.OFFSETS_EXPIRED: "the group was removed: it was empty, and its last committed offset had expired",
     Cause.NO_OFFSETS: "the group was removed: it had neither members nor committed offsets",
     Cause.NOT_STORED: "the group was removed: the coordinator ended before it was stored",
@@ -155,14 +156,17 @@ def _not_seen(claim: NotSeen) -> str:
             f"no node saw {_client(event.member)} come: it came to the brokers directly, or by way of a node that had"
             " not begun to look; what it sends is not seen, and records alone tell of it"
         )
-    is_away = event.because == UnseenBecause.NODE_AWAY
-    what = "saw nothing, as it was away" if is_away else "saw more than it could keep"
     how_long = ""
     if event.from_ms is not None and event.until_ms is not None:
-        how_long = f", for {duration(event.until_ms - event.from_ms)} until then"
+        how_long = f", for {duration(event.until_ms - event.from_ms)}"
+    if event.because == UnseenBecause.NOT_WATCHED:
+        return f"no rule watched the group from here on{how_long}: of what happened meanwhile records alone tell"
+    is_away = event.because == UnseenBecause.NODE_AWAY
+    what = "saw nothing, as it was away" if is_away else "saw more than it could keep"
+    until = " until then" if how_long else ""
     return (
-        f"node {event.by_node} {what}{how_long}: members had come by way of it, and of what they did meanwhile records"
-        " alone tell"
+        f"node {event.by_node} {what}{how_long}{until}: members had come by way of it, and of what they did meanwhile"
+        " records alone tell"
     )
 
 

@@ -1,5 +1,6 @@
 """What a node reads of the requests that pass, and of their answers, in every version; and that it disturbs nothing."""
 
+from importlib import import_module
 from typing import Any
 
 import pytest
@@ -16,7 +17,6 @@ from _wire.messages.offset_commit import OffsetCommitRequest
 from _wire.messages.share_group_heartbeat import ShareGroupHeartbeatRequest
 from _wire.messages.streams_group_heartbeat import StreamsGroupHeartbeatRequest
 from _wire.messages.sync_group import SyncGroupRequest, SyncGroupRequestAssignment, SyncGroupResponse
-from _wire.messages.txn_offset_commit import TxnOffsetCommitRequest
 from coordinator.audit.schema.sighted import (
     Asked,
     Beat,
@@ -169,15 +169,62 @@ def test_heartbeats_with_an_epoch_tell_when_it_changes(request_class: Any) -> No
         ]
 
 
-@pytest.mark.parametrize("request_class", [OffsetCommitRequest, TxnOffsetCommitRequest])
-def test_a_commit_says_that_its_member_is_there(request_class: Any) -> None:
-    api = APIS[request_class.API_KEY]
-    for version in range(max(api.min_version, 2 if api.key == 8 else 3), api.max_version + 1):
-        side = Side()
-        name = "generation_id_or_member_epoch" if api.key == 8 else "generation_id"
-        assert side.ask(request_class(group_id=GROUP, member_id=MEMBER, **{name: 4}), version) is None
-        (heard,) = side.seen
-        assert (heard.member_id, heard.group_id) == (MEMBER, GROUP)
+def commits() -> list[Any]:
+    """Each commit that names a member, in each version: the request, its version, and an answer with an error."""
+    found = []
+    for name, first, field in (
+        ("OffsetCommit", 2, "generation_id_or_member_epoch"),
+        ("TxnOffsetCommit", 3, "generation_id"),
+    ):
+        api: Any = APIS.named(name)
+        answers = import_module(api.response.__module__)
+        partition, topic = (getattr(answers, f"{name}Response{part}") for part in ("Partition", "Topic"))
+        for version in range(max(api.min_version, first), api.max_version + 1):
+            request = api.request(group_id=GROUP, member_id=MEMBER, **{field: 4})
+
+            def answer(
+                *errors: int, api: Any = api, topic: Any = topic, partition: Any = partition, topic_name: str = "orders"
+            ) -> Any:
+                partitions = [partition(partition_index=index, error_code=error) for index, error in enumerate(errors)]
+                of_topic = topic(name=topic_name, partitions=partitions)
+                return api.response(throttle_time_ms=77, topics=[of_topic] if errors else [])
+
+            found.append(pytest.param(request, version, answer, id=f"{name}-{version}"))
+    return found
+
+
+@pytest.mark.parametrize(("request_", "version", "answer"), commits())
+def test_a_commit_says_that_its_member_is_there_and_what_it_is_refused_for(
+    request_: Any, version: int, answer: Any
+) -> None:
+    side = Side()
+    passing = side.ask(request_, version)
+    assert side.answer(passing, answer(0, 0), version)
+    (heard,) = side.seen
+    assert (heard.member_id, heard.group_id) == (MEMBER, GROUP)
+    for error in (ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.ILLEGAL_GENERATION):
+        assert side.answer(side.ask(request_, version), answer(error, error), version)
+        (beat,) = side.seen
+        assert (beat.api, beat.member_id, beat.epoch, beat.error) == (APIS[request_.API_KEY].name, MEMBER, 4, error)
+    assert side.answer(side.ask(request_, version), answer(), version)
+    assert side.seen == []
+
+
+@pytest.mark.parametrize(("request_", "version", "answer"), commits())
+def test_an_answer_to_a_commit_is_never_held_back(request_: Any, version: int, answer: Any) -> None:
+    """However little of it is there, nor read beyond that."""
+    side = Side()
+    frame = encode_response(7, answer(ErrorCode.UNKNOWN_MEMBER_ID, topic_name="o" * 100), version)[4:]
+    for there in range(4, len(frame)):
+        passing = side.ask(request_, version)
+        assert side.tap.response(passing, frame[:there] + b"\xff" * 40, 0, there, len(frame))
+        assert all(isinstance(each, Heard) or each.error == ErrorCode.UNKNOWN_MEMBER_ID for each in side.seen)
+
+
+def test_a_commit_of_no_member_is_passed_over() -> None:
+    side = Side()
+    assert side.ask(OffsetCommitRequest(group_id=GROUP, generation_id_or_member_epoch=-1), 9) is None
+    assert side.seen == []
 
 
 def test_other_groups_leave_no_trace() -> None:
@@ -208,17 +255,84 @@ def test_a_connection_that_closes_tells_of_its_members_and_by_whom() -> None:
         assert (closed.member_id, closed.by_client) == (MEMBER, by_client)
 
 
+def beat_answered(side: Side) -> None:
+    """A heartbeat that is answered."""
+    assert side.answer(side.ask(HeartbeatRequest(group_id=GROUP, member_id=MEMBER), 4), HeartbeatResponse(), 4)
+
+
 def test_a_member_that_is_silent_is_told_once_and_when_it_is_back(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(taps, "SILENT_AFTER_MS", -1)
     side = Side()
-    side.ask(HeartbeatRequest(group_id=GROUP, member_id=MEMBER), 4)
+    beat_answered(side)
     side.tap.find_silent()
     side.tap.find_silent()
     heard, silent = side.seen
     assert isinstance(silent, Silent)
-    assert silent.last_heard_ms == heard.at_ms
-    side.ask(HeartbeatRequest(group_id=GROUP, member_id=MEMBER), 4)
+    assert heard.at_ms <= silent.last_heard_ms <= silent.at_ms
+    beat_answered(side)
     assert [type(each) for each in side.seen] == [Heard]
+
+
+def test_a_member_that_waits_for_an_answer_is_not_silent(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(taps, "SILENT_AFTER_MS", -1)
+    side = Side()
+    passing = side.ask(HeartbeatRequest(group_id=GROUP, member_id=MEMBER), 4)
+    side.tap.find_silent()
+    assert [type(each) for each in side.seen] == [Heard]
+    side.answer(passing, HeartbeatResponse(), 4)
+    side.tap.find_silent()
+    assert [type(each) for each in side.seen] == [Silent]
+
+
+@pytest.mark.parametrize("late_ms", [-1, 60_000])
+def test_a_client_whose_answer_came_late_may_have_given_up(monkeypatch: pytest.MonkeyPatch, late_ms: int) -> None:
+    monkeypatch.setattr(taps, "LATE_ANSWER_MS", late_ms)
+    monkeypatch.setattr(taps, "SILENT_AFTER_MS", -1)
+    side = Side()
+    beat_answered(side)
+    side.tap.find_silent()
+    assert [type(each) for each in side.seen] == [Heard, *([] if late_ms < 0 else [Silent])]
+
+
+@pytest.mark.parametrize("by_client", [True, False])
+def test_who_cannot_reach_the_coordinator_is_not_silent(monkeypatch: pytest.MonkeyPatch, by_client: bool) -> None:
+    """The broker's side closed its connection; of one that its client closed nothing more is to be expected."""
+    monkeypatch.setattr(taps, "SILENT_AFTER_MS", -1)
+    side = Side()
+    beat_answered(side)
+    side.tap.closed(side.connection, by_client=by_client)
+    side.tap.find_silent()
+    assert [type(each) for each in side.seen] == [Heard, Closed, *([Silent] if by_client else [])]
+
+
+@pytest.mark.parametrize("late_ms", [-1, 60_000])
+def test_a_client_that_closes_while_it_waits_long_may_have_given_up(
+    monkeypatch: pytest.MonkeyPatch, late_ms: int
+) -> None:
+    monkeypatch.setattr(taps, "LATE_ANSWER_MS", late_ms)
+    monkeypatch.setattr(taps, "SILENT_AFTER_MS", -1)
+    side = Side()
+    side.ask(HeartbeatRequest(group_id=GROUP, member_id=MEMBER), 4)
+    side.tap.closed(side.connection, by_client=True)
+    side.tap.find_silent()
+    _, closed, *silent = side.seen
+    assert closed.is_unanswered is (late_ms < 0)
+    assert bool(silent) is not closed.is_unanswered
+
+
+def test_what_a_member_that_leaves_committed_last_is_told() -> None:
+    side = Side()
+    commit: Any = APIS.named("OffsetCommit").response
+    assert side.answer(
+        side.ask(OffsetCommitRequest(group_id=GROUP, generation_id_or_member_epoch=1, member_id=MEMBER), 9), commit(), 9
+    )
+    request = LeaveGroupRequest(group_id=GROUP, members=[MemberIdentity(member_id=each) for each in (MEMBER, "other")])
+    answers = [MemberResponse(member_id=each) for each in (MEMBER, "other")]
+    assert side.answer(side.ask(request, 5), LeaveGroupResponse(members=answers), 5)
+    heard, left = side.seen
+    member, other = left.members
+    assert heard.at_ms <= member.committed_ms <= left.at_ms
+    assert other.committed_ms is None
 
 
 def test_a_frame_that_has_not_come_is_waited_for_and_one_that_is_cut_is_counted() -> None:

@@ -1,6 +1,6 @@
 """Kill, suspend, stop, add and remove nodes and brokers under stock clients, and look for all that was acknowledged.
 
-    python -m tests.cluster.rounds [--rounds 100] [--seed N] [--only FAULT] [--folder DIR]
+    python -m tests.cluster.rounds [--rounds 100] [--seed N] [--only FAULT] [--watched] [--folder DIR]
 
 What is checked after each round is said in tests/cluster/rounds/play.py.
 """
@@ -31,11 +31,11 @@ def terminated(*_: object) -> NoReturn:
     sys.exit(SIGTERM_EXIT)
 
 
-def play(folder: Path, rounds: int, seed: int, only: str) -> None:
+def play(folder: Path, rounds: int, seed: int, only: str, *, is_watched: bool) -> None:
     """Raises AssertionError: what is wrong, with the number of the round."""
     number = 0
     try:
-        with Rounds(folder, seed) as playing:
+        with Rounds(folder, seed, is_watched=is_watched) as playing:
             playing.settle()
             for number in range(1, rounds + 1):
                 began = time.monotonic()
@@ -54,6 +54,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=100)
     parser.add_argument("--seed", type=int, default=random.randrange(1 << 32))
     parser.add_argument("--only", default="", help="always this fault, such as kill-node")
+    parser.add_argument("--watched", action="store_true", help="the groups stay with the cluster, and nodes watch them")
     parser.add_argument("--folder", type=Path, default=None, help="a new folder for data and logs; it is kept")
     chosen = parser.parse_args()
     signal.signal(signal.SIGTERM, terminated)
@@ -61,7 +62,7 @@ def main() -> None:
     print(f"{chosen.rounds} rounds, seed {chosen.seed}, data and logs in {folder}", flush=True)
     began = time.monotonic()
     try:
-        play(folder, chosen.rounds, chosen.seed, chosen.only)
+        play(folder, chosen.rounds, chosen.seed, chosen.only, is_watched=chosen.watched)
     except (KafkaMissing, DriverMissing) as missing:
         sys.exit(str(missing))
     except AssertionError as problem:

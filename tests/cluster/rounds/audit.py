@@ -1,5 +1,6 @@
 """Whether the audit is whole, by the rules of its readers (`coordinator/audit/schema/`)."""
 
+from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Final
@@ -40,6 +41,10 @@ class AuditCheck:
         self._removed: set[str] = set()
         self._position: dict[int, int] = {}
         self.events = 0
+        self.unseen = 0
+        """Events that tell of what nodes did not see."""
+        self.members: dict[str, set[str]] = defaultdict(set)
+        """Group → the ids of its members, by its events."""
 
     def read(self) -> list[str]:
         """Read what has come since the last call; return why that is not possible now, if it is not."""
@@ -62,6 +67,24 @@ class AuditCheck:
             else:
                 self.events += 1
                 self.problems += self.apply(record.event)
+                self.unseen += isinstance(record.event, schema.GroupUnseen)
+                self._count_members(record.event)
+
+    def _count_members(self, event: schema.AuditEvent) -> None:
+        members = self.members[event.group_id]
+        match event:
+            case schema.MemberJoined():
+                members.add(event.member.member_id)
+            case schema.MemberRemoved():
+                members.discard(event.member.member_id)
+            case schema.StaticMemberReplaced():
+                members.discard(event.old_member_id)
+                members.add(event.member.member_id)
+            case schema.GroupCreated() | schema.GroupRemoved():
+                members.clear()
+            case schema.GroupSnapshot() | schema.GroupLoaded() | schema.GroupConverted():
+                members.clear()
+                members.update(each.member.member_id for each in event.members)
 
     def apply(self, event: schema.AuditEvent) -> Iterable[str]:
         """What is wrong with the next event of a partition."""

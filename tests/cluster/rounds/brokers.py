@@ -24,7 +24,7 @@ BROKER_SETTINGS: Final = {
     "min.insync.replicas": str(MIN_IN_SYNC),
     "default.replication.factor": str(REPLICAS),
     "offsets.topic.replication.factor": str(REPLICAS),
-    "offsets.topic.num.partitions": "6",
+    "offsets.topic.num.partitions": "12",
     "transaction.state.log.replication.factor": str(REPLICAS),
     "transaction.state.log.min.isr": str(MIN_IN_SYNC),
     "transaction.state.log.num.partitions": "6",

@@ -33,6 +33,7 @@ class Faults:
             "suspend-node-long": self._suspend_node_long,
             "stop-node": self._stop_node,
             "kill-broker": self._kill_broker,
+            "suspend-broker": self._suspend_broker,
             "more-or-fewer-nodes": self._more_or_fewer_nodes,
         }
 
@@ -93,6 +94,16 @@ class Faults:
         seconds = self._pause(0, AWAY_SECONDS_MAX)
         broker.start()
         return f"broker {number + 1} killed, started again after {seconds:.1f} s"
+
+    def _suspend_broker(self) -> str:
+        number = self._random.randrange(len(self._brokers.brokers))
+        broker = self._brokers.brokers[number]
+        broker.send(signal.SIGSTOP)
+        try:
+            seconds = self._pause(0.5, AWAY_SECONDS_MAX)
+        finally:
+            broker.send(signal.SIGCONT)
+        return f"broker {number + 1} suspended for {seconds:.1f} s"
 
     def _more_or_fewer_nodes(self) -> str:
         extra = self._nodes.extra

@@ -1,5 +1,6 @@
 """The nodes in front of the brokers: three from the start, and one more that comes and goes."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Final, Self
 
@@ -7,7 +8,7 @@ from coordinator.client.bootstrap import Bootstrap
 from coordinator.client.group_owners import describe_ownership
 from coordinator.client.wire import ClientError
 from tests.cluster.rounds.brokers import MIN_IN_SYNC, REPLICAS
-from tests.cluster.running import SETTINGS, RunningNode
+from tests.cluster.running import SETTINGS, WATCHES_ALL, RunningNode
 from tests.waiting import wait_for
 
 NODE_IDS: Final = (1, 2, 3)
@@ -20,13 +21,14 @@ NODE_SETTINGS: Final = SETTINGS | {
     "membership.topic.replication.factor": str(REPLICAS),
     "membership.topic.min.isr": str(MIN_IN_SYNC),
 }
+WATCHING: Final = NODE_SETTINGS | WATCHES_ALL
 
 
 class Nodes:
     """Leaving its context ends all of them."""
 
-    def __init__(self, folder: Path, cluster: str) -> None:
-        self.nodes = [RunningNode(folder, cluster, each, NODE_SETTINGS) for each in (*NODE_IDS, EXTRA_NODE_ID)]
+    def __init__(self, folder: Path, cluster: str, settings: Mapping[str, str] = NODE_SETTINGS) -> None:
+        self.nodes = [RunningNode(folder, cluster, each, settings) for each in (*NODE_IDS, EXTRA_NODE_ID)]
         self.extra = self.nodes[-1]
 
     @property

@@ -11,9 +11,10 @@ from typing import Final, Self
 from interop.driver import DriverFailed
 from tests.cluster.rounds.audit import AuditCheck
 from tests.cluster.rounds.brokers import ThreeBrokers
+from tests.cluster.rounds.described import DescribedMembers
 from tests.cluster.rounds.faults import Fault, Faults
-from tests.cluster.rounds.members import Members
-from tests.cluster.rounds.nodes import Nodes
+from tests.cluster.rounds.members import GROUPS, Members
+from tests.cluster.rounds.nodes import NODE_SETTINGS, WATCHING, Nodes
 from tests.cluster.rounds.records import PARTITIONS, SINK, SOURCE, ExactlyOnceCopy, NumberedRecords
 from tests.eos.topics import Topics
 
@@ -32,7 +33,9 @@ class RoundFailed(AssertionError):
 class Rounds:
     """All that takes part. Leaving its context ends it."""
 
-    def __init__(self, folder: Path, seed: int) -> None:
+    def __init__(self, folder: Path, seed: int, *, is_watched: bool = False) -> None:
+        """`is_watched`: the groups stay with the cluster, and the nodes watch them."""
+        self._is_watched = is_watched
         self._folder = folder
         self._seed = seed
         self._stack = ExitStack()
@@ -56,12 +59,14 @@ class Rounds:
         self._brokers = enter(ThreeBrokers(self._folder))
         for topic in (SOURCE, SINK):
             self._brokers.create_topic(topic, PARTITIONS)
-        self._nodes = enter(Nodes(self._folder, self._brokers.bootstrap))
+        settings = WATCHING if self._is_watched else NODE_SETTINGS
+        self._nodes = enter(Nodes(self._folder, self._brokers.bootstrap, settings))
         nodes, brokers = self._nodes.bootstrap, self._brokers.bootstrap
         self._records = enter(NumberedRecords(nodes))
         self._members = enter(Members(nodes, SOURCE, PARTITIONS))
         self._copy = enter(ExactlyOnceCopy(self._folder, nodes, brokers))
         self._audit = AuditCheck(brokers)
+        self._described = DescribedMembers(brokers, GROUPS) if self._is_watched else None
         self._faults = Faults(self._nodes, self._brokers, self._seed)
         self._next_commit = 0.0
 
@@ -89,7 +94,8 @@ class Rounds:
         produced = len(self._records.acknowledged()[1])
         commits = self._members.commits.total()
         return (
-            f"{produced} records, {commits} commits, {self._audit.events} events of the audit,"
+            f"{produced} records, {commits} commits, {self._audit.events} events of the audit"
+            f" ({self._audit.unseen} of what was not seen),"
             f" {self._copy.hung} copiers hung; clients got over: {dict(self._members.failures)}"
         )
 
@@ -152,6 +158,8 @@ class Rounds:
         self._wait(lambda: self._members.not_read(ends), READ_SECONDS, "what was acknowledged to be read")
         self._wait(lambda: self._copy.missing(numbers), READ_SECONDS, "what was acknowledged to be copied")
         self._wait(self._audit.read, READ_SECONDS, "the audit to be read")
+        if self._described is not None:
+            self._wait(self._not_told, READ_SECONDS, "the members to be told as they are")
         found = [
             *self._members.owned_by_two(),
             *self._copy.twice(),
@@ -160,6 +168,11 @@ class Rounds:
         ]
         if found:
             raise RoundFailed("; ".join(found[:DIFFERENCES_TOLD]))
+
+    def _not_told(self) -> list[str]:
+        """Which groups have other members than the audit tells: nodes that watch tell some seconds later."""
+        assert self._described is not None
+        return self._audit.read() or self._described.differ_from(self._audit.members)
 
     def _commits_that_differ(self) -> list[str]:
         """Commits that were acknowledged and are newer than what the cluster has."""
