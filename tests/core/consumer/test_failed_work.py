@@ -1,6 +1,6 @@
 """Work of consumer groups beside requests that fails, at each step: the group gets its assignment afterwards."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from itertools import pairwise
 from typing import Any, Final
 
@@ -24,7 +24,6 @@ from coordinator.groups.state_machine import GroupStateMachine
 from coordinator.log.errors import LogAppendError
 from coordinator.log.partition.partition_log import PartitionLog
 from coordinator.log.segments.segment_file import PrebuiltBatch
-from coordinator.runtime.batch import Batch
 from coordinator.runtime.failed_keys import REBUILD_RETRY_MS_AT_FIRST
 from coordinator.runtime.interfaces import StoreError
 from coordinator.runtime.shard import LOAD_RETRY_MS_AT_FIRST
@@ -97,13 +96,19 @@ def records_raise(faults: Faults, world: World) -> None:
 
 
 def measuring_raises(faults: Faults, world: World) -> None:
-    class MeasuringFails(Batch):
-        def divided(self, decided: Iterable[StoredBatch]) -> list[StoredBatch]:
-            if faults.are_there:
-                raise ValueError("fault in divided")
-            return super().divided(decided)
+    """The records are there, and cannot be divided among batches."""
+    unpatched = GroupStateMachine.records
 
-    faults.patch.setattr("coordinator.runtime.shard.Batch", MeasuringFails)
+    def records(machine: Any, key: str, decision: Any) -> list[StoredBatch]:
+        made = unpatched(machine, key, decision)
+        return Unreadable(made) if faults.are_there and has_own_work(machine, key, decision) else made
+
+    faults.patch.setattr(GroupStateMachine, "records", records)
+
+
+class Unreadable(list[StoredBatch]):
+    def __iter__(self) -> Iterator[StoredBatch]:
+        raise ValueError("fault in the records")
 
 
 def giving_up_raises(faults: Faults, world: World) -> None:

@@ -79,7 +79,7 @@ def test_what_is_no_share_group_is_not_described() -> None:
     assert world.share_described().error_code == ErrorCode.GROUP_ID_NOT_FOUND
     world.enter("c")
     assert world.share_described().error_code == ErrorCode.GROUP_ID_NOT_FOUND
-    assert world.share_described("").error_code == ErrorCode.INVALID_GROUP_ID
+    assert ShareWorld().share_described("").error_code == ErrorCode.INVALID_GROUP_ID
 
 
 def test_an_empty_one_is_deleted() -> None:

@@ -35,15 +35,15 @@ def server() -> Iterator[InProcessServer]:
 @pytest.fixture
 def queued(server) -> list[int]:
     """The sizes of the queue of the shard after each operation was queued."""
-    (shard,) = server.node.data_plane.transactions.shards
+    transactions = server.node.data_plane.transactions
     sizes: list[int] = []
-    submit = shard.submit
+    enqueue = transactions._enqueue
 
-    def counted(operation):
-        submit(operation)
+    def counted(shard, operation):
+        enqueue(shard, operation)
         sizes.append(shard.queue_size)
 
-    shard.submit = counted
+    transactions._enqueue = counted
     return sizes
 
 
