@@ -58,8 +58,9 @@ LAG_MAX: Final = (1 << 63) - 1
 
 def ids_of(topics: Mapping[str, Topic]) -> dict[str, str]:
     """Name → id in hexadecimal digits, of at most `TOPIC_IDS_NAMED_MAX` of these topics, those that exist."""
-    there = ((name, topic.topic_id.hex()) for name, topic in topics.items() if topic != NO_TOPIC)
-    return dict(islice(there, schema.TOPIC_IDS_NAMED_MAX))
+    if len(topics) > schema.TOPIC_IDS_NAMED_MAX:
+        topics = dict(islice(topics.items(), schema.TOPIC_IDS_NAMED_MAX))
+    return {name: topic.topic_id.hex() for name, topic in topics.items() if topic.topic_id != NO_TOPIC.topic_id}
 
 
 class CommittedPartition(msgspec.Struct, frozen=True):

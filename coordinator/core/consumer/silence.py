@@ -8,5 +8,6 @@ def last_heard_ms(group_id: str, member: ConsumerMember, context: OperationConte
     """When what renews the member's session last came, in wall-clock ms; None: not since its group was loaded."""
     environment = context.environment
     renewed_ms = environment.sessions.last_renewed_ms(group_id, member.member_id)
-    heard_ms = None if renewed_ms is None else environment.wall.at(renewed_ms)
-    return max(filter(None, (heard_ms, member.joined_ms)), default=None)
+    if renewed_ms is None:
+        return member.joined_ms or None
+    return max(environment.wall.at(renewed_ms), member.joined_ms or 0)

@@ -138,5 +138,5 @@ def test_share_groups_and_streams_groups_stay_with_the_cluster(state: str) -> No
     found = described(answer, of_share=NO_SHARE_GROUP, of_streams=streams)
     assert found == (DescribedGroup(state, [], group_type="streams"), False)
     assert described(answer, of_share=NO_SHARE_GROUP) == (DescribedGroup("Dead", []), True)
-    refusal = ErrorCode.NOT_COORDINATOR
+    refusal = ErrorCode.GROUP_AUTHORIZATION_FAILED
     assert described(answer, of_share=ShareGroup(error_code=refusal)) == (refusal, Unknown(refusal))
