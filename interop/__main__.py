@@ -46,6 +46,8 @@ OLD_PYTHON_SCENARIOS: Final = (
     "over_plain",
 )
 """What the oldest versions of Python's clients play with --ci: where versions differed before."""
+BETWEEN_VERSIONS: Final = ("java-3.4", "java-3.7")
+"""Neither the oldest nor the newest of their clients: without --ci alone."""
 
 
 def _names(known: Collection[str]) -> Callable[[click.Context, click.Parameter, str], list[str]]:
@@ -82,6 +84,8 @@ def main(
 def _is_played_in_ci(client: str, scenario: str) -> bool:
     if client in PYTHON:
         return True
+    if client in BETWEEN_VERSIONS:
+        return False
     return scenario in (OLD_PYTHON_SCENARIOS if client in OLD_PYTHON else CI_SCENARIOS)
 
 
