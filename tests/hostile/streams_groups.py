@@ -25,6 +25,8 @@ ELEMENTS: Final = 190_000
 """Fewer than socket.request.max.elements allows."""
 ENTRIES: Final = 9_900
 """Fewer than a topology may have."""
+SUBTOPOLOGIES: Final = 1_500
+"""As many as a topology may have."""
 
 
 def _ask(target: Target, messages: Iterable[Any], version: int = VERSION) -> None:
@@ -66,7 +68,8 @@ def _reading(*topics: str, changelogs: int = 0) -> Topology:
 def _topologies(target: Target, scale: float) -> Iterator[None]:
     """Topologies of very many subtopologies, of one with very many topics, and of places that do not exist."""
     count = int(ENTRIES * scale) // 2
-    parts = [Subtopology(subtopology_id=f"{number}", source_topics=["t"]) for number in range(count)]
+    subtopologies_max = int(SUBTOPOLOGIES * scale)
+    parts = [Subtopology(subtopology_id=f"{number}", source_topics=["t"] * 5) for number in range(subtopologies_max)]
     topics = [f"t{number}" for number in range(count)]
     places = [CopartitionGroup(source_topics=list(range(count)))]
     wide = [Subtopology(subtopology_id="0", source_topics=topics, copartition_groups=places)]
@@ -80,7 +83,7 @@ def _topologies(target: Target, scale: float) -> Iterator[None]:
 def _chains(target: Target, scale: float) -> Iterator[None]:
     """Repartition topics whose numbers of partitions follow from one another, in the worst order."""
     _create(target, "chained", 2)
-    count = int(ENTRIES * scale) // 3
+    count = int(SUBTOPOLOGIES * scale)
     parts = [
         Subtopology(
             subtopology_id=f"{count - number:05}",
@@ -186,8 +189,8 @@ def _described(target: Target, scale: float) -> Iterator[None]:
 
 
 ATTACKS: Final = (
-    Attack("StreamsGroupHeartbeats with topologies of 9,900 subtopologies and topics", _topologies),
-    Attack("StreamsGroupHeartbeat with a chain of 3,300 repartition topics", _chains),
+    Attack("StreamsGroupHeartbeats with topologies of 1,500 subtopologies and 9,900 topics", _topologies),
+    Attack("StreamsGroupHeartbeat with a chain of 1,500 repartition topics", _chains),
     Attack("StreamsGroupHeartbeats that ask 500 times for the endpoints of 200 members", _endpoints),
     Attack("StreamsGroupHeartbeats with 900 client tags, others each time", _tags),
     Attack("StreamsGroupHeartbeats of members of 15,000 tasks, that come and go", _moving_tasks),

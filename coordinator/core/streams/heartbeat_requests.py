@@ -28,6 +28,8 @@ UNCHANGED_TIMEOUT: Final = -1
 TOPOLOGY_ENTRIES_MAX: Final = 10_000
 """Subtopologies, topics, configs of topics and places in copartition groups of one topology. Each member that joins
 sends its own, which is compared as a whole."""
+SUBTOPOLOGIES_MAX: Final = 1_500
+"""They are compared with the topics of the cluster in one step, of up to 30 ms."""
 CLIENT_TAGS_MAX: Final = 1_000
 OWNED_TASKS_MAX: Final = 100_000
 """Tasks that one heartbeat names."""
@@ -54,6 +56,10 @@ def prepare(request: StreamsGroupHeartbeatRequest, context: OperationContext) ->
 
 def _too_large(request: StreamsGroupHeartbeatRequest) -> Rejection | None:
     """What would hold up the groups of others: Kafka has no such bounds, and no application comes near them."""
+    parts = 0 if request.topology is None else len(request.topology.subtopologies)
+    if parts > SUBTOPOLOGIES_MAX:
+        reason = f"The topology has {parts:,} subtopologies; {SUBTOPOLOGIES_MAX:,} is the maximum."
+        return Rejection(ErrorCode.STREAMS_INVALID_TOPOLOGY, reason)
     entries = 0 if request.topology is None else sum(_entries(part) for part in request.topology.subtopologies)
     if entries > TOPOLOGY_ENTRIES_MAX:
         reason = (

@@ -13,7 +13,12 @@ from coordinator.core.streams import target
 from coordinator.core.streams.configured import TASKS_MAX, StatusCode
 from coordinator.core.streams.events import StreamsMemberRemoved
 from coordinator.core.streams.heartbeat import MEMBERS_PER_OPERATION, heartbeat
-from coordinator.core.streams.heartbeat_requests import CLIENT_TAGS_MAX, OWNED_TASKS_MAX, TOPOLOGY_ENTRIES_MAX
+from coordinator.core.streams.heartbeat_requests import (
+    CLIENT_TAGS_MAX,
+    OWNED_TASKS_MAX,
+    SUBTOPOLOGIES_MAX,
+    TOPOLOGY_ENTRIES_MAX,
+)
 from coordinator.core.streams.large_targets import ComputedStreamsTarget, install
 from coordinator.core.streams.tasks import TaskAssignment
 from coordinator.core.streams.workers import COMPUTE_STREAMS_TARGET
@@ -391,6 +396,15 @@ def test_a_topology_has_a_bound_and_one_at_the_bound_is_taken() -> None:
     refused = world.streams_enter("b", runs=runs)
     assert refused.error_code == ErrorCode.STREAMS_INVALID_TOPOLOGY
     assert refused.error_message == "The topology has 10,001 subtopologies, topics and configs; 10,000 is the maximum."
+
+
+def test_subtopologies_have_a_bound_of_their_own() -> None:
+    world = StreamsWorld(topics={"t": 1})
+    parts = [part(f"{number:05}", "t") for number in range(SUBTOPOLOGIES_MAX + 1)]
+    assert world.streams_enter("a", runs=topology(*parts[1:])).error_code == NONE
+    refused = world.streams_enter("b", runs=topology(*parts))
+    assert refused.error_code == ErrorCode.STREAMS_INVALID_TOPOLOGY
+    assert refused.error_message == "The topology has 1,501 subtopologies; 1,500 is the maximum."
 
 
 @pytest.mark.parametrize(
