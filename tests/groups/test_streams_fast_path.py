@@ -127,16 +127,16 @@ def test_an_older_topology_is_told_so_by_the_core():
     assert world.streams_fast("b", epoch_of(world, "b")) == -1
 
 
-def test_members_that_are_to_give_up_tasks_or_wait_for_them_ask_the_core():
+def test_members_that_are_to_give_up_tasks_or_wait_for_them_need_the_core_when_one_has_given_up():
     world = settled("a")
     world.streams_enter("b")
-    world.streams_beat("b", epoch_of(world, "b"))
+    world.streams_beat("a", epoch_of(world, "a"))
+    for name in "abab":
+        world.streams_beat(name, epoch_of(world, name))
+    assert {world.streams_fast(name, epoch_of(world, name)) for name in "ab"} == {INTERVAL_MS}
+    world.streams_beat("a", epoch_of(world, "a"), owned=world.has("a"))
     assert world.streams_fast("b", epoch_of(world, "b")) == -1
-    world.streams_beat("a", epoch_of(world, "a"))
-    world.streams_beat("a", epoch_of(world, "a"))
-    assert world.streams_fast("a", epoch_of(world, "a")) == -1
-    settle(world, "a", "b")
-    assert world.streams_fast("a", epoch_of(world, "a")) == INTERVAL_MS
+    assert world.streams_beat("b", epoch_of(world, "b")).active_tasks
 
 
 def test_members_that_wait_for_the_assignment_interval_ask_the_core():

@@ -151,7 +151,8 @@ def _decide(
     if step.is_known and group.members[request.member_id].client_connection is None:
         unstored += client_seen(group.group_id, group.members, request.member_id, context)
     effects = (*step.effects(), *answer.work())
-    if step.is_steady and not (answer.shown or unstored or response.status):
+    if not step.events and not response.status:
+        # Events, topics and settings close it again. A status may change with the time alone.
         opened = HeartbeatsOpened(
             request.member_id,
             current.epoch,

@@ -114,17 +114,6 @@ class StreamsMemberUpdate:
             return (SessionRenewed(self._member_id, timeout_ms), *self._work)
         return (SessionStarted(self._member_id, None, timeout_ms, timeout_ms), *self._work)
 
-    @property
-    def is_steady(self) -> bool:
-        """Whether only events, topics and settings can change what the member is answered."""
-        group = self._group
-        return (
-            not self.events
-            and not self.unstored
-            and self.had.state is TasksState.STABLE
-            and self.had.epoch == group.target_epoch == group.epoch
-        )
-
     # ---- what the member says
 
     def _check_topology(self) -> Rejection | None:
