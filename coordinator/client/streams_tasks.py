@@ -47,10 +47,15 @@ def describe_streams(
         standbys=standbys,
     )
     active = _with_tasks(group, {source.subtopology_id: source.tasks for source in sources}, sticky)
-    stateful = {source.subtopology_id: source.tasks * standbys for source in sources if source.is_stateful}
+    stateful = [source.subtopology_id for source in sources if source.is_stateful]
     if not standbys or not stateful:
         return (active,)
-    return active, _with_tasks(group, stateful, sticky, are_standby=True)
+    # As many as there are: a process has no standby task of its own active tasks, so it may be fewer than asked for.
+    there = dict.fromkeys(stateful, 0)
+    for member in group.members:
+        for tasks in member.assignment.standby_tasks:
+            there[tasks.subtopology_id] = there.get(tasks.subtopology_id, 0) + len(tasks.partitions)
+    return active, _with_tasks(group, there, sticky, are_standby=True)
 
 
 class _Sticky:

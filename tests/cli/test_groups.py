@@ -169,6 +169,17 @@ def test_it_prints_which_tasks_of_a_streams_group_would_move_and_they_do(server,
     assert lines[-1].startswith(f"{restored} standby tasks would be restored by members that do not have them;")
 
 
+def test_standby_tasks_that_no_process_can_have_are_not_counted(server, name):
+    with WireClient(server.bootstrap, "app") as client:
+        set_group_configs(client, name, STANDBYS)
+        alone = StreamsMember(client, name, "one")
+        alone.join([name], changelogs=[f"{name}-changelog"])
+        settle([alone], [6])
+        lines = printed(server.bootstrap, name, "--assignor", "sticky", "--with", "1")
+    assert f"group {name}, assigned by sticky: 1 member, 0 standby tasks of 1 subtopology" in lines
+    assert lines[-1].startswith("6 standby tasks would be restored")
+
+
 def test_a_streams_group_has_one_assignor(server, name, streams_members):
     assert refused(server.bootstrap, name, "--assignor", "range") == (
         f"Error: group {name} uses the streams protocol; choose one of its assignors: sticky"

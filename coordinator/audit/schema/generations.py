@@ -50,7 +50,7 @@ class GenerationStarted(AuditEvent, frozen=True, kw_only=True, tag="generation.s
     classic group, and in older events, `target_epoch` is null. `gone_topics` are those that were deleted since the
     last generation, also while the group was empty: what is assigned of these names was created again. In older events
     of consumer groups there are none. `topic_ids` are those of the topics that there are now, of at most
-    `TOPIC_IDS_NAMED_MAX`: a topic that was created again, whoever was there to notice it, has another one.
+    `TOPIC_IDS_NAMED_MAX`: a topic that was deleted and created again has another id, also if no event told of that.
 
     `absent` are static members of a classic group that did not join again in time, and are in this generation all the
     same (KIP-345): at most `MEMBERS_NAMED_MAX`.
