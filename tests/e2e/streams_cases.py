@@ -6,6 +6,7 @@ Kafka Streams plays them, in processes of its own (`tests/eos/java/StreamsCase.j
 import os
 import signal
 import subprocess
+import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -27,6 +28,7 @@ from coordinator.core.causes import Cause
 from coordinator.explain.findings import findings
 from coordinator.explain.generation import Generation
 from coordinator.explain.history import GroupHistory
+from coordinator.explain.makers.course import HOLD_UP_MS
 from coordinator.explain.notes import notes
 from coordinator.explain.story import story_of
 from tests.eos.java_programs import streams_case
@@ -204,14 +206,18 @@ def _slow_to_give_up(scene: StreamsScene) -> None:
     scene.configure("streams.session.timeout.ms", "60000")
     scene.send("one", signal.SIGSTOP)
     scene.start("two")
-    scene.wait_until(_somebody_waits, "a member that waits for tasks")
+    scene.wait_until(_somebody_waits_for_long, "a member that waits for tasks")
     scene.send("one", signal.SIGCONT)
     scene.wait_stable(2)
 
 
-def _somebody_waits(history: GroupHistory) -> bool:
-    reconciliations = history.generations[-1].reconciliations
-    return reconciliations is not None and any(held.tasks for held in reconciliations.revocations.values())
+def _somebody_waits_for_long(history: GroupHistory) -> bool:
+    """Longer than what is too short to be told."""
+    reconciliations, long_ago_ms = history.generations[-1].reconciliations, time.time() * 1_000 - 2 * HOLD_UP_MS
+    return reconciliations is not None and any(
+        held.tasks and (held.waited_since_ms or long_ago_ms) < long_ago_ms
+        for held in reconciliations.revocations.values()
+    )
 
 
 def _source_missing(scene: StreamsScene) -> None:
