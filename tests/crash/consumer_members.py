@@ -4,18 +4,13 @@ from typing import Any, Final
 
 from _wire.errors import NONE, ErrorCode
 from _wire.messages.consumer_group_describe import ConsumerGroupDescribeRequest
-from _wire.messages.offset_commit import (
-    OffsetCommitRequest,
-    OffsetCommitRequestPartition,
-    OffsetCommitRequestTopic,
-)
-from _wire.messages.offset_fetch import OffsetFetchRequest, OffsetFetchRequestGroup, OffsetFetchRequestTopics
+from tests.crash.group_offsets import CommittedOffset
 from tests.crash.workers import RETRIABLE, Worker, create
 from tests.simulation.consumer_members import ConsumerProtocolMember
 from tests.simulation.history import ClientSetup
 from tests.wire_client import WireClient
 
-HEARTBEAT_VERSION, DESCRIBE_VERSION, COMMIT_VERSION, OFFSET_FETCH_VERSION = 1, 1, 9, 9
+HEARTBEAT_VERSION, DESCRIBE_VERSION = 1, 1
 TOPICS: Final = {"consumed-a": 3, "consumed-b": 2}
 SUBSCRIPTIONS: Final = (("consumed-a",), ("consumed-a", "consumed-b"), ("consumed-b",))
 REBALANCE_TIMEOUT_MS: Final = 300_000
@@ -31,14 +26,13 @@ class ConsumerGroupMember(Worker):
     def __init__(self, group_id: str, number: int, seed: int) -> None:
         super().__init__(f"{group_id}-{number}", seed)
         self._group_id = group_id
-        self._partition = number
+        self._offset = CommittedOffset(group_id, "consumed-a", number)
         self._topics: tuple[str, ...] = SUBSCRIPTIONS[0]
         setup = ClientSetup(group_id, rebalance_timeout_ms=REBALANCE_TIMEOUT_MS)
         self._member = ConsumerProtocolMember(self.name, 1, setup, lambda: (self._topics, ""))
         self._has_topics = False
         self._is_waiting = self._may_be_fenced = False
         """Whether a heartbeat was sent and not answered; and whether the next one may therefore be fenced."""
-        self._acknowledged = self._sent = -1
 
     def work(self, client: WireClient) -> None:
         if not self._has_topics:
@@ -75,25 +69,10 @@ class ConsumerGroupMember(Worker):
         self.acknowledged["consumer heartbeats"] += 1
 
     def _commit(self, client: WireClient) -> None:
-        self._sent = self._acknowledged + 1
-        partition = OffsetCommitRequestPartition(partition_index=self._partition, committed_offset=self._sent)
-        request = OffsetCommitRequest(
-            group_id=self._group_id,
-            generation_id_or_member_epoch=self._member.epoch,
-            member_id=self._member.member_id,
-            topics=[OffsetCommitRequestTopic(name="consumed-a", partitions=[partition])],
-        )
-        (answered,) = client.request(request, COMMIT_VERSION).topics
-        error = ErrorCode(answered.partitions[0].error_code)
-        if error is NONE:
-            self._acknowledged = self._sent
+        # After a lost answer it does not know its epoch.
+        was_lost = self._is_waiting or self._may_be_fenced
+        if self._offset.commit(client, self._member.member_id, self._member.epoch, may_be_stale=was_lost):
             self.acknowledged["commits by member epoch"] += 1
-        else:
-            # After a lost answer it does not know its epoch.
-            was_lost = self._is_waiting or self._may_be_fenced
-            assert error in RETRIABLE or (was_lost and error is ErrorCode.STALE_MEMBER_EPOCH), (
-                f"OffsetCommit: {error.name}"
-            )
 
     def check(self, client: WireClient) -> None:
         if not self._member.epoch:
@@ -111,7 +90,7 @@ class ConsumerGroupMember(Worker):
             for index in topic.partitions
         ]
         assert len(owned) == len(set(owned)), f"a partition has two owners: {sorted(owned)}"
-        self._check_offset(client)
+        self._offset.check(client)
 
     def _described(self, client: WireClient) -> Any:
         request = ConsumerGroupDescribeRequest(group_ids=[self._group_id])
@@ -120,11 +99,3 @@ class ConsumerGroupMember(Worker):
             (group,) = client.request(request, DESCRIBE_VERSION).groups
         assert group.error_code == NONE, f"ConsumerGroupDescribe: error {group.error_code}"
         return group
-
-    def _check_offset(self, client: WireClient) -> None:
-        topic = OffsetFetchRequestTopics(name="consumed-a", partition_indexes=[self._partition])
-        request = OffsetFetchRequest(groups=[OffsetFetchRequestGroup(group_id=self._group_id, topics=[topic])])
-        ((partition,),) = (each.partitions for each in client.request(request, OFFSET_FETCH_VERSION).groups[0].topics)
-        allowed = {self._acknowledged, self._sent}
-        assert partition.committed_offset in allowed, f"{partition.committed_offset} committed, {allowed} sent"
-        self._acknowledged = self._sent = partition.committed_offset

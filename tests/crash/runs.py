@@ -11,6 +11,7 @@ from tests.crash.audit import AuditReader
 from tests.crash.consumer_members import ConsumerGroupMember
 from tests.crash.share_consumers import ShareConsumer
 from tests.crash.stock_consumers import StockConsumers
+from tests.crash.streams_members import StreamsGroupMember
 from tests.crash.workers import (
     CommittingClient,
     CompactedTopic,
@@ -35,6 +36,9 @@ SETTINGS: Final = QUICK_GROUPS | {
     "group.consumer.heartbeat.interval.ms": "500",
     "group.consumer.min.heartbeat.interval.ms": "500",
     "group.share.assignment.interval.ms": "0",
+    "group.streams.initial.rebalance.delay.ms": "0",
+    "group.streams.assignment.interval.ms": "0",
+    "group.streams.num.standby.replicas": "1",
     "share.coordinator.state.topic.num.partitions": "2",
     "share.coordinator.snapshot.update.records.per.snapshot": "20",
     "share.coordinator.state.topic.prune.interval.ms": "500",
@@ -64,6 +68,7 @@ class CrashRuns:
             *(CommittingClient(f"committing-{number}", seed + number) for number in range(3)),
             *(StaticMember(f"static-{number}", seed + number) for number in range(2)),
             *(ConsumerGroupMember("consumer-group", number, seed) for number in range(3)),
+            *(StreamsGroupMember("streams-group", number, seed) for number in range(3)),
             *(ShareConsumer(f"share-group-{number}", seed + number) for number in range(2)),
             ShortLivedTopics(seed),
             PartitionMover("mover", seed),

@@ -1,12 +1,15 @@
 """A few runs of `make crash`, and what it says when something acknowledged is lost."""
 
+import shutil
 from pathlib import Path
 
 import pytest
 
-from tests.crash.runs import CrashRuns
+from tests.crash.consumer_members import ConsumerGroupMember
+from tests.crash.runs import SETTINGS, CrashRuns
 from tests.crash.share_consumers import ShareConsumer
-from tests.crash.workers import CommittingClient, IdempotentProducer, ShortLivedTopics
+from tests.crash.streams_members import StreamsGroupMember
+from tests.crash.workers import CommittingClient, IdempotentProducer, ShortLivedTopics, Worker
 from tests.servers import RunningServer
 from tests.wire_client import WireClient
 
@@ -46,6 +49,33 @@ def test_a_lost_acknowledged_write_is_found(tmp_path, worker, log):
         server.start()
         with WireClient(server.bootstrap) as client, pytest.raises(AssertionError, match=r"acknowledged|committed"):
             client_worker.check(client)
+
+
+@pytest.mark.parametrize("kind_of_member", [ConsumerGroupMember, StreamsGroupMember])
+def test_a_member_that_is_back_at_an_earlier_epoch_is_found(tmp_path, kind_of_member):
+    """The data are those of an earlier moment, as if all that was acknowledged since was lost."""
+    members = [kind_of_member("group", number, seed=1) for number in range(2)]
+    with RunningServer(tmp_path, SETTINGS) as server:
+        with WireClient(server.bootstrap) as client:
+            work_until_acknowledged(members, client, 5)
+        server.kill()
+        shutil.copytree(server.data, tmp_path / "earlier")
+        server.start()
+        with WireClient(server.bootstrap) as client:
+            work_until_acknowledged(members, client, 60)
+        server.kill()
+        shutil.rmtree(server.data)
+        (tmp_path / "earlier").rename(server.data)
+        server.start()
+        with WireClient(server.bootstrap) as client, pytest.raises(AssertionError, match=r"acknowledged|committed"):
+            for member in members:
+                member.check(client)
+
+
+def work_until_acknowledged(members: list[Worker], client: WireClient, count: int) -> None:
+    while any(member.acknowledged.total() < count for member in members):
+        for member in members:
+            member.work(client)
 
 
 def test_a_topic_that_is_gone_without_having_been_deleted_is_found(tmp_path):
