@@ -74,6 +74,10 @@ class StreamsTasks:
         self._has = self._assigned = NOTHING
         self.epoch = 0
 
+    def assigned_active_tasks(self) -> Tasks:
+        """Those that it is to have."""
+        return tasks_of(self._assigned["active_tasks"])
+
     def active_tasks(self) -> Tasks:
         return tasks_of(self._has["active_tasks"])
 

@@ -157,7 +157,8 @@ def _recover(change: FolderChange, root: Path) -> None:
     directory = LogDirectory(fs, root, _HeldLock(), change.properties[root], THIS_IMPORT)
     try:
         logs = [(*key, LogConfig()) for key in directory.stored_partitions() if key[0] != METADATA_LOG]
-        directory.recover(DiskFileSystem(FILES_OPEN), [log for log in logs if directory.unrecovered_bytes(*log[:2])])
+        # Empty ones, too: Kafka makes their index files larger than needed, and cuts them when it stops.
+        directory.recover(DiskFileSystem(FILES_OPEN), [log for log in logs if directory.needs_recovery(*log[:2])])
         directory.log_recovery()
     except BaseException:
         directory.close(clean=False)

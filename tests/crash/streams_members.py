@@ -41,7 +41,9 @@ class StreamsGroupMember(Worker):
         elif self.random.random() < 0.05:
             self._leave(client)
         elif self.random.random() < 0.3:
-            if self._offset.commit(client, self._tasks.member_id, self._tasks.epoch, may_be_stale=self._may_be_fenced):
+            # After a lost answer it does not know its epoch.
+            was_lost = self._is_unanswered or self._may_be_fenced
+            if self._offset.commit(client, self._tasks.member_id, self._tasks.epoch, may_be_stale=was_lost):
                 self.acknowledged["commits by streams epoch"] += 1
         else:
             self._beat(client, self._tasks.whole())

@@ -5,8 +5,8 @@
 In each round one of them writes topics of all sorts in two log directories (compressed, idempotent, transactional,
 compacted, with deleted records, with several segments, committed offsets) and is stopped or killed. `coordinator log
 export-kafka` or `import-kafka` makes the folders ones of the other, which serves them: records, offsets, ListOffsets by
-timestamp, committed offsets and topic ids must be the same, and writing must go on. Kafka's DumpLogSegments reads all
-files that this server wrote; `coordinator log verify` those that Kafka wrote.
+timestamp, committed offsets, topic ids and groups of each kind must be the same; writing and the members must go on.
+Kafka's DumpLogSegments reads all files that this server wrote; `coordinator log verify` those that Kafka wrote.
 """
 
 import argparse
@@ -23,6 +23,7 @@ from tests.folder_swap.consumer_groups import differences_of_groups, fill_groups
 from tests.folder_swap.content import COMPACTED_TOPICS, Seen, differences, fill, go_on, look
 from tests.folder_swap.dump import dump
 from tests.folder_swap.share_groups import differences_of_share_group, fill_share_group
+from tests.folder_swap.streams_groups import StreamedGroup
 from tests.servers import RunningServer
 
 CLEANING: Final = {
@@ -34,6 +35,10 @@ CLEANING: Final = {
     "group.consumer.session.timeout.ms": "60000",
     "group.share.assignment.interval.ms": "0",
     "group.share.session.timeout.ms": "60000",
+    "group.streams.initial.rebalance.delay.ms": "0",
+    "group.streams.assignment.interval.ms": "0",
+    "group.streams.session.timeout.ms": "60000",
+    "group.streams.num.standby.replicas": "1",
     "share.coordinator.state.topic.num.partitions": "3",
     "share.coordinator.state.topic.replication.factor": "1",
     "share.coordinator.state.topic.min.isr": "1",
@@ -78,7 +83,8 @@ def main() -> int:
 def _to_kafka(folder: Path, seed: int, *, is_killed: bool) -> tuple[str, list[str]]:
     with RunningServer(folder, CLEANING, log_dirs=LOG_DIRS) as server:
         fill(server.bootstrap, seed)
-        shared = fill_share_group(server.bootstrap)
+        shared, streamed = fill_share_group(server.bootstrap), StreamedGroup()
+        streamed.fill(server.bootstrap)
         before, groups = look(server.bootstrap), fill_groups(server.bootstrap)
         if is_killed:
             server.kill()
@@ -95,6 +101,7 @@ def _to_kafka(folder: Path, seed: int, *, is_killed: bool) -> tuple[str, list[st
     with RunningKafka(kafka_folder, settings, {}, is_formatted=True) as kafka:
         problems += differences_of_groups(kafka.bootstrap, groups) + _compare(kafka.bootstrap, before)
         problems += differences_of_share_group(kafka.bootstrap, shared)
+        problems += streamed.differences(kafka.bootstrap)
         kafka.stop()
     return f"{_figures(before)}, {dumped.files} files with {dumped.records} records dumped", problems
 
@@ -104,7 +111,8 @@ def _to_us(folder: Path, seed: int, *, is_killed: bool) -> tuple[str, list[str]]
     settings = CLEANING | {"log.dirs": ",".join(map(str, roots))}
     with RunningKafka(folder, settings, {}) as kafka:
         fill(kafka.bootstrap, seed)
-        shared = fill_share_group(kafka.bootstrap)
+        shared, streamed = fill_share_group(kafka.bootstrap), StreamedGroup()
+        streamed.fill(kafka.bootstrap)
         groups = fill_groups(kafka.bootstrap)
         kafka.stop()
         # What it serves until it is killed is not compacted further.
@@ -121,6 +129,7 @@ def _to_us(folder: Path, seed: int, *, is_killed: bool) -> tuple[str, list[str]]
     with RunningServer(folder, NO_CLEANING, log_dirs=LOG_DIRS) as server:
         problems = differences_of_groups(server.bootstrap, groups) + _compare(server.bootstrap, before)
         problems += differences_of_share_group(server.bootstrap, shared)
+        problems += streamed.differences(server.bootstrap)
         server.stop()
     problems += _run("verify", roots, is_checked=False)
     return _figures(before), problems

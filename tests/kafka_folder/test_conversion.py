@@ -37,6 +37,7 @@ from coordinator.log.errors import DataDirectoryError, LogError
 from coordinator.log.files import DiskFileSystem, OpenFile
 from coordinator.log.names import METADATA_LOG
 from coordinator.log.partition.partition_log import PartitionLog
+from coordinator.log.recovery.verify import Verifier
 from coordinator.metadata.image import MetadataImage
 from coordinator.metadata.records import QuotaRecord
 from coordinator.metadata.store import MetadataError, MetadataStore
@@ -177,6 +178,14 @@ def test_gaps_that_kafkas_cleaner_has_left_between_segments_are_kept_also_when_t
         assert [segment.base_offset for segment in log.segments] == [bases[0], *bases[2:]]
         assert log.log_end_offset == 43
         directory.close(clean=False)
+
+
+def test_the_index_files_that_kafka_makes_too_large_for_an_empty_log_are_cut(kafka):
+    PartitionLog.open(DiskFileSystem(), kafka, "orders", 2, LogConfig(), topic_id=ID).close()
+    for suffix in ("index", "timeindex"):
+        (kafka / "orders-2" / f"{0:020}.{suffix}").write_bytes(bytes(24_000))
+    import_kafka([kafka], ACCEPT, NOW_MS)
+    assert list(Verifier(DiskFileSystem(), kafka, None).run([("orders", number) for number in range(3)])) == []
 
 
 def test_the_leader_epoch_is_above_those_of_kafka_and_goes_back_to_it(kafka):

@@ -243,15 +243,20 @@ class LogDirectory:
         """
         return stored_segments(self._fs, self.root / folder_name(topic, partition))
 
+    def needs_recovery(self, topic: str, partition: int) -> bool:
+        """Whether a log was not opened since the last stop that was not clean."""
+        key = (topic, partition)
+        return key not in self._logs and key in self._unrecovered
+
     def unrecovered_bytes(self, topic: str, partition: int) -> int:
         """Return how many bytes the recovery of a log will read when it is opened; 0 if it needs none.
 
         Raises:
             OSError: the directory or a file cannot be read.
         """
-        key = (topic, partition)
-        if key in self._logs or key not in self._unrecovered:
+        if not self.needs_recovery(topic, partition):
             return 0
+        key = (topic, partition)
         return stored_bytes_from(self._fs, self.root / folder_name(topic, partition), self._recovery_points.get(key, 0))
 
     def volume_bytes(self) -> tuple[int, int]:

@@ -131,7 +131,7 @@ class Verifier:
                 yield Problem(path, str(problem).removeprefix(f"{path} "))
                 continue
             for key, offset in sorted(offsets.items()):
-                if offset > ends.get(key, INT64_MAX):
+                if name != UNRECOVERED and offset > ends.get(key, INT64_MAX):
                     yield Problem(path, f"has offset {offset} of {folder_name(*key)}, whose log ends at {ends[key]}")
 
     def _check_partition(self, key: tuple[str, int], ends: dict[tuple[str, int], int]) -> Iterator[Problem]:
