@@ -32,8 +32,7 @@ from coordinator.logger import logger
 from coordinator.service_manager import ServiceManager
 
 if TYPE_CHECKING:
-    from coordinator.cluster.node import ClusterNode
-    from coordinator.node.node import Node
+    from coordinator.front.node import ServingNode
 
 M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3  # of malloc.h
 KEPT_BYTES = 64 << 20
@@ -212,9 +211,7 @@ async def _serve(
         signals.close()
 
 
-def _make_node(
-    config: Config, log_lines_dropped: Callable[[], int], inherited: InheritedSockets
-) -> "Node | ClusterNode":
+def _make_node(config: Config, log_lines_dropped: Callable[[], int], inherited: InheritedSockets) -> "ServingNode":
     """A node with logs of its own, or one in front of a cluster."""
     if config[CLUSTER_BOOTSTRAP_SERVERS]:
         from coordinator.cluster.node import ClusterNode
@@ -226,7 +223,7 @@ def _make_node(
     return Node(config, host=this_disk_host(inherited), log_lines_dropped=log_lines_dropped)
 
 
-async def _started(node: "Node | ClusterNode", signals: StopSignals) -> bool:
+async def _started(node: "ServingNode", signals: StopSignals) -> bool:
     """Start a node; return False if a stop was requested before the start had ended. Raises what the start raises."""
     starting = asyncio.create_task(node.start())
     stopping = asyncio.create_task(signals.requested.wait())

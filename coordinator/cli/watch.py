@@ -197,17 +197,17 @@ class _Watching:
         session = Session(self._options, stopped)
         signals = StopSignals(self.ready_file.remove)
         count = await self._asked(lambda: partition_count(self._options.server))
-        server = OwnServer(config(count), log_lines_dropped=dropped)
-        server.session = session
-        await server.start()
+        server = OwnServer(config(count), session, dropped)
+        node = server.node
+        await node.start()
         try:
             sink = OwnSink(server, asyncio.get_running_loop())
-            target = Target(Bootstrap(server.bootstrap), AUDIT_TOPIC, lambda: sink)
+            target = Target(Bootstrap(node.bootstrap), AUDIT_TOPIC, lambda: sink)
             logger.info("watching", kafka=str(self._options.server), logs=",".join(self._options.log_paths))
-            ready = {"bootstrap": server.bootstrap} | ({} if server.admin is None else {"admin": server.admin})
-            await self._run(session, target, manager, ready, signals, server.failure)
+            ready = {"bootstrap": node.bootstrap} | ({} if node.admin is None else {"admin": node.admin})
+            await self._run(session, target, manager, ready, signals, node.failure)
         finally:
-            await server.stop()
+            await node.stop()
 
     async def _asked(self, ask: Callable[[], int]) -> int:
         """What a Kafka answers, once it does."""

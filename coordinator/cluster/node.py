@@ -158,7 +158,7 @@ class ClusterNode(ServingNode):
         appended = _ignore_time if self._append_times is None else self._append_times.observe
         listing = TopicListing(links.topics.all, _no_metadata_log, self._visible.visible)
         logs = group_home(config, loop, links, log, self._owner, lost, appended, listing)
-        self.groups = make_group_parts(config, loop, logs, self._metrics)
+        self.groups = make_group_parts(config, loop, logs, self.metrics)
         self.home = make_cluster_home(config, loop, links, self.groups, self._owner, lost)
         await self._make_watching(log)
         self._make_front()
@@ -243,7 +243,7 @@ class ClusterNode(ServingNode):
         )
         terms = login_terms(parts, self._listener) if parts.peers_log_in else None
         front = front_home(parts, self._listener, self._rights, terms)
-        self.front = make_front(config, self._host, self.loop, groups, front, self._metrics)
+        self.front = make_front(config, self._host, self.loop, groups, front, self.metrics)
         self.broker_listeners = make_broker_listeners(parts, self._listener, self.front, terms)
 
     def _schedule(self) -> None:

@@ -1,6 +1,7 @@
 """A node, wherever its home is: its loop, the groups that it coordinates, and its front, from start to stop."""
 
 import asyncio
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from coordinator.metrics.node_metrics import NodeMetrics
 
 
-class ServingNode:
+class ServingNode(ABC):
     """Made and started in a running loop, stopped once. The home of a node starts and stops what it is made of."""
 
     groups: GroupParts
@@ -35,6 +36,14 @@ class ServingNode:
         self._inherited = host.inherited
         self._admin: MeteredAdmin | None = None
         self.loop: Final = NodeLoop(host)
+
+    @abstractmethod
+    async def start(self) -> None:
+        """Serve when this returns. Raises ConfigError, ListenError, and what its home raises."""
+
+    @abstractmethod
+    async def stop(self) -> None:
+        """Serve nobody any more, and keep all that was acknowledged. Raises LogError."""
 
     @property
     def failure(self) -> "asyncio.Future[LogError]":
@@ -58,7 +67,8 @@ class ServingNode:
         return None if self._admin is None else self._admin.address
 
     @property
-    def _metrics(self) -> "NodeMetrics | None":
+    def metrics(self) -> "NodeMetrics | None":
+        """Those of the admin port; None when there is none."""
         return None if self._admin is None else self._admin.metrics
 
     def _bind_admin(self) -> None:

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 from _wire.compression import COMPRESSIONS
 from coordinator.broker.configs.group_configs import current_group_settings
 from coordinator.broker.partitions import Partitions
-from coordinator.broker.retention import Retention
 from coordinator.config.audit_keys import AUDIT_CHAIN, AUDIT_COMPRESSION_TYPE, GROUP_AUDIT_LINGER_MS
 from coordinator.config.group_keys import OFFSETS_LOAD_BUFFER_SIZE, OFFSETS_TOPIC_COMPRESSION_CODEC
 from coordinator.config.server_keys import NODE_ID
@@ -16,7 +15,6 @@ from coordinator.core.topic_listing import TopicListing, visible_by
 from coordinator.front.group_parts import GroupHome, GroupLogs, GroupParts, make_group_parts
 from coordinator.front.node_loop import NodeLoop
 from coordinator.groups.audit_checkpoints import AuditCheckpoints
-from coordinator.groups.audit_retention import AuditRetention
 from coordinator.groups.audit_stream import AuditStream
 from coordinator.groups.coordinator import GroupCoordinator
 from coordinator.groups.offsets_stream import OffsetsStream
@@ -126,23 +124,3 @@ def load_groups(coordinator: GroupCoordinator, partitions: Partitions) -> None:
         for index in range(len(coordinator.shards))
         if partitions.leads(OFFSETS_TOPIC, index) and partitions.leads(AUDIT_TOPIC, index)
     )
-
-
-def start_retention(config: Config, loop: NodeLoop, storage: Storage, groups: GroupCoordinator) -> None:
-    """Delete what is older or larger than topics keep; of the audit topic, never the last events of a live group."""
-    audit = AuditRetention(
-        groups.shards,
-        lambda shard: groups.audit.request_snapshots(shard, loop.now_ms()),
-        storage.flusher.request_flush,
-    )
-    retention = Retention(
-        storage.image,
-        storage.partitions,
-        config,
-        loop.scheduler,
-        store_start_offsets=storage.flusher.store_log_start_offsets,
-        wall_ms=loop.wall_ms,
-        audit_retained_from=audit.retained_from,
-    )
-    retention.start(loop.now_ms())
-    loop.scheduler.on_due(retention.due)

@@ -10,19 +10,19 @@ from coordinator.config.server_keys import NODE_ID
 from coordinator.config.settings import Config
 from coordinator.front.front import make_front
 from coordinator.front.node import ServingNode
-from coordinator.front.wall_clock import WallClockWatch
 from coordinator.groups.machines import SWITCH, checks_are_armed
 from coordinator.log.errors import LogFlushError, LogStopError
 from coordinator.logger import logger
 from coordinator.metadata.leadership import Leadership, SingleNode
 from coordinator.node.data_plane import DataPlane, make_data_plane
 from coordinator.node.disk_host import DiskHost, this_disk_host
-from coordinator.node.groups import load_groups, make_groups, start_retention
+from coordinator.node.groups import make_groups
 from coordinator.node.measured_node import measure_node
 from coordinator.node.node_front import front_home
 from coordinator.node.node_threads import NodeThreads
 from coordinator.node.share_states import ShareParts, make_share_parts
 from coordinator.node.storage import Storage, commit_metadata_in_threads, open_directories, open_storage
+from coordinator.node.work import begin_coordinating
 
 LOADED_BEFORE_LISTENING_SECONDS: Final = 0.5
 """How long clients cannot connect yet while groups are loaded; what takes longer goes on beside their requests."""
@@ -47,11 +47,15 @@ class Node(ServingNode):
         has_data_plane: bool = True,
         log_lines_dropped: Callable[[], int] = lambda: 0,
         admin_routes: "Callable[[Node], Sequence[Any]]" = lambda node: (),
+        begin_work: "Callable[[Node], None]" = begin_coordinating,
+        not_ready_because: Callable[[], str] = lambda: "",
     ) -> None:
         """Without a `leadership` this is the only node of its cluster, without a `host` it runs on this machine.
 
         A node without a data plane serves groups and topics, but no records and no transactions. `log_lines_dropped` is
         only for the metrics. `admin_routes` are routes of Starlette that the admin port serves beside its own.
+        `begin_work` begins what goes on without requests. `not_ready_because` tells what is wrong beside the partitions
+        of groups, and nothing if all is well.
         """
         self._host = host or this_disk_host()
         # A copy: what is set while it runs counts for this node alone.
@@ -59,7 +63,14 @@ class Node(ServingNode):
         self._leadership = leadership or SingleNode(config[NODE_ID])
         self._has_data_plane = has_data_plane
         self._admin_routes = admin_routes
+        self._begin_work = begin_work
+        self._not_ready_because = not_ready_because
         self.threads: Final = NodeThreads(self.loop, may_use_files=self._host.has_threads)
+
+    @property
+    def follows_wall_clock(self) -> bool:
+        """Whether the wall clock of this node is one that may jump."""
+        return self._host.wall_ms is not None
 
     # ---------------------------------------------------------------------------------------------------------- start
 
@@ -80,7 +91,7 @@ class Node(ServingNode):
                 config, self._host, self.loop, self.threads, directories, self._leadership
             )
             self._make_parts()
-            self._begin()
+            self._begin_work(self)
             await self._listen()
             directories.log_recovery()
         except BaseException:
@@ -100,7 +111,7 @@ class Node(ServingNode):
     def _make_parts(self) -> None:
         config, loop, storage = self._config, self.loop, self.storage
         self.shares = make_share_parts(config, loop, storage)
-        self.groups = make_groups(config, loop, storage, self.shares.states, self._metrics)
+        self.groups = make_groups(config, loop, storage, self.shares.states, self.metrics)
         if self._has_data_plane:
             self.data_plane = make_data_plane(config, loop, self.threads, storage, self.groups, self.shares.states)
         else:
@@ -124,30 +135,14 @@ class Node(ServingNode):
             for due in (plane.transactions.due, plane.expire_fetch, plane.producers.due):
                 scheduler.on_due(due)
 
-    def _begin(self) -> None:
-        """Begin all that goes on without requests."""
-        loop, storage, groups = self.loop, self.storage, self.groups
-        storage.flusher.start(loop.now_ms())
-        start_retention(self._config, loop, storage, groups.coordinator)
-        storage.cleaner.start()
-        storage.replica_moves.resume_interrupted()
-        load_groups(groups.coordinator, storage.partitions)
-        self.shares.start()
-        if self.data_plane is not None:
-            self.data_plane.start_transactions()
-        if self._host.wall_ms is not None:
-            watch = WallClockWatch(loop.scheduler, loop.wall)
-            watch.start(loop.now_ms())
-            loop.scheduler.on_due(watch.due)
-
     async def _listen(self) -> None:
         self.front = make_front(
             self._config,
             self._host,
             self.loop,
             self.groups,
-            front_home(self._config, self.loop, self.storage, self.groups, self.shares, self.data_plane, self._metrics),
-            self._metrics,
+            front_home(self._config, self.loop, self.storage, self.groups, self.shares, self.data_plane, self.metrics),
+            self.metrics,
         )
         commit_metadata_in_threads(self.loop, self.threads, self.storage.metadata)
         await self._load_before_listening()
@@ -164,10 +159,6 @@ class Node(ServingNode):
             self._admin.metrics.register(self.front.denials.samples)
             self._admin.metrics.register(self.shares.meter.samples)
             self._admin.serve(partial(self._admin_routes, self), self.front.listeners.secure_admin())
-
-    def _not_ready_because(self) -> str:
-        """What is wrong beside the partitions of groups; empty if nothing is."""
-        return ""
 
     async def _load_before_listening(self) -> None:
         """Give short loads the time to end, so that nobody who comes at once is told to try again later."""

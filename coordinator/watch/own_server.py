@@ -1,27 +1,25 @@
 """The server of `coordinator watch --into DIR`: it has the audit topic, which the watcher appends to, and no groups."""
 
 import asyncio
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from _wire.records import build_batch
 from coordinator.audit.schema import Record
-from coordinator.broker.retention import Retention
 from coordinator.config.group_keys import OFFSETS_TOPIC_NUM_PARTITIONS
 from coordinator.config.listener_keys import ADVERTISED_LISTENERS, LISTENERS
 from coordinator.config.metrics_keys import ADMIN_LISTENER, METRICS_GROUPS_MAX, METRICS_GROUPS_PARTITIONS_MAX
 from coordinator.config.server_keys import LOG_DIRS
 from coordinator.config.settings import Config
-from coordinator.front.wall_clock import WallClockWatch
 from coordinator.internal_topics import AUDIT_TOPIC
 from coordinator.log.errors import LogError
 from coordinator.log.partition.partition_log import PartitionLog
 from coordinator.log.partition.retention import retained_from
 from coordinator.log.segments.segment_file import PrebuiltBatch
 from coordinator.metrics.top_groups import TopGroups
-from coordinator.node.disk_host import this_disk_host
 from coordinator.node.node import Node
+from coordinator.node.work import keep_logs
 from coordinator.security.protocols import SecurityProtocol
 from coordinator.watch.positions import now_ms
 from coordinator.watch.sink import SinkError
@@ -55,37 +53,26 @@ def own_config(
     return Config(texts)
 
 
-class OwnServer(Node):
+class OwnServer:
     """Serves what is appended. Its groups are never loaded: so it coordinates none, and writes no event of its own."""
 
-    def __init__(self, config: Config, **more: Any) -> None:
-        super().__init__(config, host=this_disk_host(), **more)
+    def __init__(self, config: Config, session: "Session", log_lines_dropped: Callable[[], int]) -> None:
+        """`session` is what is watched, for the metrics."""
+        self._session = session
         self._top_groups = TopGroups((), config[METRICS_GROUPS_MAX])
-        self.session: Session | None = None
-        """What is watched, for the metrics."""
         self.retained: dict[int, int] = {}
         """Partition → the offset from which the watcher needs its positions."""
-
-    def _begin(self) -> None:
-        loop, storage = self.loop, self.storage
-        if self._admin is not None:
-            self._admin.metrics.register(self._samples)
-        storage.flusher.start(loop.now_ms())
-        retention = Retention(
-            storage.image,
-            storage.partitions,
-            self.config,
-            loop.scheduler,
-            store_start_offsets=storage.flusher.store_log_start_offsets,
-            wall_ms=loop.wall_ms,
-            audit_retained_from=self._retained_from,
+        self.node: Final = Node(
+            config,
+            log_lines_dropped=log_lines_dropped,
+            begin_work=self._begin_work,
+            not_ready_because=lambda: session.problem,
         )
-        retention.start(loop.now_ms())
-        loop.scheduler.on_due(retention.due)
-        storage.cleaner.start()
-        watch = WallClockWatch(loop.scheduler, loop.wall)
-        watch.start(loop.now_ms())
-        loop.scheduler.on_due(watch.due)
+
+    def _begin_work(self, node: Node) -> None:
+        if node.metrics is not None:
+            node.metrics.register(self._samples)
+        keep_logs(node, self._retained_from)
 
     def _retained_from(self, log: PartitionLog, wall_ms: int) -> int:
         """Never what the watcher goes on from."""
@@ -95,17 +82,11 @@ class OwnServer(Node):
     def _samples(self) -> "Iterable[tuple[Metric, Samples]]":
         from coordinator.watch.metrics import samples
 
-        config = self.config
-        if self.session is None:
-            return ()
-        return samples(self.session, self._top_groups, config[METRICS_GROUPS_PARTITIONS_MAX])
-
-    def _not_ready_because(self) -> str:
-        return "" if self.session is None else self.session.problem
+        return samples(self._session, self._top_groups, self.node.config[METRICS_GROUPS_PARTITIONS_MAX])
 
     @property
     def partition_count(self) -> int:
-        return self.storage.partitions.partition_count(AUDIT_TOPIC)
+        return self.node.storage.partitions.partition_count(AUDIT_TOPIC)
 
 
 class OwnSink:
@@ -121,7 +102,7 @@ class OwnSink:
         """The server is closed by who has opened it."""
 
     def end_offset(self, partition: int) -> int:
-        return self._server.storage.partitions.get(AUDIT_TOPIC, partition).log_end_offset
+        return self._server.node.storage.partitions.get(AUDIT_TOPIC, partition).log_end_offset
 
     def retain(self, partition: int, offset: int) -> None:
         self._server.retained[partition] = offset
@@ -134,7 +115,7 @@ class OwnSink:
             raise SinkError(f"cannot append to the own log: {problem}") from problem
 
     async def _append(self, batches: dict[int, list[Record]]) -> None:
-        storage, at_ms = self._server.storage, now_ms()
+        storage, at_ms = self._server.node.storage, now_ms()
         for partition, records in batches.items():
             log = storage.partitions.get(AUDIT_TOPIC, partition)
             data = build_batch(

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Final
 
-from confluent_kafka import Consumer, Message, Producer, TopicCollection, TopicPartition
+from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Producer, TopicCollection, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined]
 
 from tests.eos.topics import COMMITTED, SECONDS, UNCOMMITTED, Topics
@@ -139,8 +139,19 @@ def _commit(bootstrap: str) -> None:
         for number, topic in enumerate(TOPICS)
         for index in range(PARTITIONS)
     ]
-    consumer.commit(offsets=offsets, asynchronous=False)
+    wait_for(partial(_is_committed, consumer, offsets), SECONDS, "the group to be loaded")
     consumer.close()
+
+
+def _is_committed(consumer: Consumer, offsets: list[TopicPartition]) -> bool:
+    try:
+        consumer.commit(offsets=offsets, asynchronous=False)
+    except KafkaException as problem:
+        # A coordinator that has only just begun is still loading.
+        if problem.args[0].code() != KafkaError.COORDINATOR_LOAD_IN_PROGRESS:
+            raise
+        return False
+    return True
 
 
 def _wait_until_cleaned(bootstrap: str) -> None:
