@@ -12,6 +12,7 @@ from _wire.records import (
     damaged_batch,
     end_of_whole_batches,
     find_batch,
+    next_offset_after,
 )
 from coordinator.config.key import INT64_MAX
 from coordinator.log.recovery.damage import Damage, DamagedOffsets, scan
@@ -39,6 +40,8 @@ def position_of(segment: Segment, offset: int) -> int:
         CorruptBatch: the offset lies in a damaged batch, or a batch on the way to it is damaged.
         OSError: the file cannot be read.
     """
+    if not segment.damages and (read_end := segment.read_ends.get(offset)) is not None:
+        return read_end
     start, expected = _start_of_search(segment, offset)
     try:
         return _position_from(segment, start, expected, offset)
@@ -175,6 +178,8 @@ def read(
             # There was a gap before the first batch, as compaction leaves them.
             damaged = damaged_batch(data, INT64_MAX)
         if damaged < 0 or not _damaged_up_to(segment, offset, position + damaged):
+            if data and damaged < 0:
+                segment.note_read_end(next_offset_after(data), position + len(data))
             return data
     return _read_at(segment, position_of(segment, offset), max_bytes, at_least_one_batch, before_offset)
 

@@ -24,6 +24,7 @@ from coordinator.log.segments.transaction_index import TransactionIndex
 REMOVED_AT_ONCE_BYTES = 64 << 20
 """How much of a file is freed in one step: more takes the file system too long."""
 WALK_BYTES = 1 << 20
+READ_ENDS_MAX = 32
 
 
 def _headers_before_corruption(data: bytes, check_crc: bool) -> list[BatchHeader]:
@@ -61,6 +62,8 @@ class Segment(SegmentFile):
         self.file = fs.open(self.log_path)
         self._holders = 0
         self._is_closed = False
+        self.read_ends: dict[int, int] = {}
+        """Where the last reads ended: offset → position, of a few, oldest first. Readers go on there."""
         self.has_gaps = False
         """Whether offsets are missing that are not damaged: the segment was compacted."""
 
@@ -143,6 +146,7 @@ class Segment(SegmentFile):
     def reset(self) -> None:
         """Reset the state in memory to that of an empty segment, before its batches are tracked one by one."""
         self.damages = []
+        self.read_ends.clear()
         self.forget_batches()
         self.offset_index = OffsetIndex(self.offset_index.path)
         self.time_index = TimeIndex(self.time_index.path)
@@ -153,8 +157,16 @@ class Segment(SegmentFile):
         """Return the size of the log file in bytes, including a torn tail."""
         return self.file.size()
 
+    def note_read_end(self, offset: int, position: int) -> None:
+        """A read ended before the batch at this offset, which begins at this position or will be appended there."""
+        ends = self.read_ends
+        if offset not in ends and len(ends) >= READ_ENDS_MAX:
+            del ends[next(iter(ends))]
+        ends[offset] = position
+
     def truncate(self, size_bytes: int) -> None:
         """Truncate the log file, at the end of a batch."""
+        self.read_ends.clear()
         self.file.truncate(size_bytes)
 
     def create_files(self) -> None:
