@@ -1,6 +1,6 @@
 """Building of what a node needs to let members of share groups fetch and acknowledge records."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from _wire.errors import ErrorCode
 from coordinator.broker.data.fetch import FetchService
@@ -47,10 +47,19 @@ class StoredStates:
         start_offset: int,
         delivery_complete_count: int,
         batches: Sequence[tuple[int, int, int, int]],
-    ) -> Steps[ErrorCode]:
+        stored: Callable[[ErrorCode], None],
+    ) -> None:
         named = [StateBatch(*batch) for batch in batches]
-        return self._states.write(
-            group_id, topic_id, partition, state_epoch, leader_epoch, start_offset, delivery_complete_count, named
+        self._states.write(
+            group_id,
+            topic_id,
+            partition,
+            state_epoch,
+            leader_epoch,
+            start_offset,
+            delivery_complete_count,
+            named,
+            stored,
         )
 
 

@@ -41,7 +41,7 @@ class ShareParts(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def states(self) -> ShareStates:
         """What the rest of the node asks it by."""
-        return ShareStates(self.coordinator, self.make_topic, self.loop.delays, self.loop.now_ms)
+        return ShareStates(self.coordinator, self.make_topic, self.loop.slices, self.loop.delays, self.loop.now_ms)
 
     def make_topic(self) -> Steps[None]:
         """Make sure that there is a `__share_group_state`, and that it is served."""

@@ -11,8 +11,9 @@ from coordinator.core.share_state.batches import unpacked
 from coordinator.core.share_state.requests import Initialize, Named, Outcome, Read, Write
 from coordinator.core.share_state.state import SharePartition
 from coordinator.core.share_states import InitialState, PartitionState, StateBatch, Summary
+from coordinator.logger import logger
 from coordinator.runtime.delays import Delays
-from coordinator.runtime.slices import Steps, awaited, awaited_all
+from coordinator.runtime.slices import Slices, Steps, awaited, awaited_all
 from coordinator.share_state.coordinator import ShareCoordinator
 
 ASKED_AT_ONCE: Final = 300
@@ -44,12 +45,14 @@ class ShareStates:
         self,
         coordinator: ShareCoordinator,
         make_topic: Callable[[], Steps[None]],
+        slices: Slices,
         delays: Delays,
         now_ms: Callable[[], int],
     ) -> None:
         """`make_topic` makes sure that there is a topic, and that the coordinator was started."""
         self._coordinator = coordinator
         self._make_topic = make_topic
+        self._slices = slices
         self._delays = delays
         self._now_ms = now_ms
 
@@ -90,12 +93,30 @@ class ShareStates:
         start_offset: int,
         delivery_complete_count: int,
         batches: Sequence[StateBatch],
-    ) -> Steps[ErrorCode]:
-        """Store what has changed: the batches alone, and the start offset unless it is -1."""
+        stored: Callable[[ErrorCode], None],
+    ) -> None:
+        """Store what has changed: the batches alone, and the start offset unless it is -1. See the role for `stored`.
+
+        Each acknowledgement is one, so the usual one, which is answered at once, takes no steps.
+        """
         of = SharePartition(group_id, topic_id, partition)
         request = Write(of, state_epoch, leader_epoch, start_offset, delivery_complete_count, batches)
-        outcome = yield from self._ask(Question(operations.WRITE, of, request))
-        return outcome.error
+        question = Question(operations.WRITE, of, request)
+
+        def answered(outcome: Outcome) -> None:
+            if outcome.error in TRANSIENT:
+                self._slices.start(self._ask_some([question]), served, failed)
+            else:
+                stored(outcome.error)
+
+        def served(outcomes: list[Outcome]) -> None:
+            stored(outcomes[0].error)
+
+        def failed(problem: Exception) -> None:
+            logger.error("unhandled exception while a share partition is stored", problem=repr(problem))
+            stored(ErrorCode.UNKNOWN_SERVER_ERROR)
+
+        self._coordinator.ask(*question, answered)
 
     def delete(self, group_id: str, partitions: Sequence[tuple[bytes, int]]) -> Steps[list[ErrorCode]]:
         """Forget the states of partitions (topic id, partition); an error for each of them, in their order."""

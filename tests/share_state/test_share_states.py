@@ -84,7 +84,7 @@ def test_after_some_tries_the_error_is_the_answer(world: World):
     world.initialize(0)
     for shard in world.coordinator.shards:
         world.coordinator.unload(shard.partition)
-    results = world.begin(world.states.write("g", world.topic_id, 0, 2, 0, -1, -1, []))
+    results = world.begin_write(0)
     world.advance(3_099)
     assert results == []
     world.advance(1)
@@ -96,7 +96,7 @@ def test_a_write_that_cannot_be_appended_changes_nothing(world: World):
     world.write(0, (0, 4, 2, 1))
     before = world.all
     world.fs.is_full = True
-    results = world.begin(world.states.write("g", world.topic_id, 0, 2, 0, 5, -1, []))
+    results = world.begin_write(0, start_offset=5)
     assert results == []
     assert ShardState.FAILED in [shard.state for shard in world.coordinator.shards]
     world.fs.heal()

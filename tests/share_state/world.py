@@ -77,7 +77,7 @@ class World:
             request_iteration=self._request,
             wall_ms=broker.wall_ms,
         )
-        self.states = ShareStates(self.coordinator, self._make_topic, self.delays, self.now_ms)
+        self.states = ShareStates(self.coordinator, self._make_topic, broker.slices, self.delays, self.now_ms)
         self._load()
 
     def _shard(self, index: int, request_drain: RequestDrain) -> Shard[ShareStateMachine]:
@@ -174,8 +174,18 @@ class World:
     def write(
         self, partition: int, *batches: tuple[int, int, int, int], start_offset: int = -1, group_id: str = "g"
     ) -> ErrorCode:
+        (error,) = self.begin_write(partition, *batches, start_offset=start_offset, group_id=group_id)
+        return error
+
+    def begin_write(
+        self, partition: int, *batches: tuple[int, int, int, int], start_offset: int = -1, group_id: str = "g"
+    ) -> list[ErrorCode]:
+        """The list gets the answer."""
         made = [StateBatch(*batch) for batch in batches]
-        return self.do(self.states.write(group_id, self.topic_id, partition, 2, 0, start_offset, -1, made))
+        answers: list[ErrorCode] = []
+        self.states.write(group_id, self.topic_id, partition, 2, 0, start_offset, -1, made, answers.append)
+        self.run()
+        return answers
 
     def read(self, partition: int, leader_epoch: int = 0, group_id: str = "g") -> Any:
         return self.do(self.states.read(group_id, self.topic_id, partition, leader_epoch))

@@ -383,14 +383,9 @@ class SharePartition:
                 waiting, self._to_write = self._to_write, []
                 self._send([change for more, _ in waiting for change in more], partial(_answer_all, waiting))
 
-        def failed(problem: Exception) -> None:
-            logger.error("unhandled exception while a share partition is stored", problem=repr(problem))
-            written(UNKNOWN)
-
-        steps = self._parts.states.write(
-            *key, self._state_epoch, self._leader_epoch, window.start_offset, window.complete_count, changes
+        self._parts.states.write(
+            *key, self._state_epoch, self._leader_epoch, window.start_offset, window.complete_count, changes, written
         )
-        self._parts.slices.start(steps, written, failed)
 
     # ----------------------------------------------------------------------------------------------------------- locks
 

@@ -3,7 +3,7 @@
 Counterpart in Kafka: `Persister`.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Final, Protocol
 
 from _wire.errors import ErrorCode
@@ -34,12 +34,12 @@ class PartitionState(Protocol):
 
 
 class ShareStates(Protocol):
-    """Each method is steps that wait for the answer, which comes when the record is appended."""
+    """The answer comes when the record is appended."""
 
     def read(
         self, group_id: str, topic_id: bytes, partition: int, leader_epoch: int
     ) -> Steps[PartitionState | ErrorCode]:
-        """The state of a partition that is led at this epoch from now on."""
+        """Steps that end with the state of a partition that is led at this epoch from now on."""
 
     def write(
         self,
@@ -51,5 +51,6 @@ class ShareStates(Protocol):
         start_offset: int,
         delivery_complete_count: int,
         batches: Sequence[StateBatch],
-    ) -> Steps[ErrorCode]:
-        """Store the states of some records."""
+        stored: Callable[[ErrorCode], None],
+    ) -> None:
+        """Store the states of some records. `stored` is called once, with the error if that failed."""

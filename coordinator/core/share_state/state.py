@@ -5,6 +5,7 @@ Counterpart in Kafka: `ShareGroupOffset`, and the maps of `ShareCoordinatorShard
 
 import re
 from base64 import urlsafe_b64decode, urlsafe_b64encode
+from functools import lru_cache
 from typing import Final, NamedTuple
 
 import msgspec
@@ -13,6 +14,7 @@ from coordinator.core.share_states import BY_STRATEGY, UNKNOWN_COUNT
 
 NO_EPOCH: Final = -1
 """The epoch of who is not checked."""
+TOPICS_REMEMBERED: Final = 1_000
 NUMBER: Final = re.compile(r"[+-]?[0-9]{1,10}", re.ASCII)
 
 
@@ -26,8 +28,12 @@ class SharePartition(NamedTuple):
     @property
     def key(self) -> str:
         """As Kafka writes it (`SharePartitionKey.asCoordinatorKey`): it says where the state is stored."""
-        topic_id = urlsafe_b64encode(self.topic_id).decode().rstrip("=")
-        return f"{self.group_id}:{topic_id}:{self.partition}"
+        return f"{self.group_id}:{_text_of(self.topic_id)}:{self.partition}"
+
+
+@lru_cache(TOPICS_REMEMBERED)
+def _text_of(topic_id: bytes) -> str:
+    return urlsafe_b64encode(topic_id).decode().rstrip("=")
 
 
 def parse_key(key: str) -> SharePartition:
@@ -40,7 +46,7 @@ def parse_key(key: str) -> SharePartition:
     if not group_id or not NUMBER.fullmatch(partition):
         raise ValueError(f"no group, or no number of a partition: {key!r}")
     decoded = urlsafe_b64decode(topic_id + "==")
-    if len(decoded) != 16 or urlsafe_b64encode(decoded).decode().rstrip("=") != topic_id:
+    if len(decoded) != 16 or _text_of(decoded) != topic_id:
         raise ValueError(f"not the id of a topic: {topic_id!r}")
     return SharePartition(group_id, decoded, int(partition))
 

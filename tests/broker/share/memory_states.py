@@ -1,6 +1,6 @@
 """The states of share partitions in memory, stored with answers that come when a test says so."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from _wire.errors import ErrorCode
@@ -47,6 +47,12 @@ class MemoryStates:
         start_offset: int,
         delivery_complete_count: int,
         batches: Sequence[StateBatch],
+        stored: Callable[[ErrorCode], None],
+    ) -> None:
+        _go_on(self._store(partition, start_offset, delivery_complete_count, batches), stored)
+
+    def _store(
+        self, partition: int, start_offset: int, delivery_complete_count: int, batches: Sequence[StateBatch]
     ) -> Steps[ErrorCode]:
         self.writes.append(Write(partition, start_offset, delivery_complete_count, list(batches)))
         yield from self._hold()
@@ -73,3 +79,14 @@ class MemoryStates:
         held, self._held = self._held[:count], self._held[count:]
         for each in held:
             each.answer(None)
+
+
+def _go_on(steps: Steps[ErrorCode], done: Callable[[ErrorCode], None]) -> None:
+    """Take steps, which wait for nothing but `answer_held`."""
+    try:
+        awaited = next(steps)
+    except StopIteration as end:
+        done(end.value)
+        return
+    assert isinstance(awaited, Awaited)
+    awaited.when_answered(lambda _: _go_on(steps, done))

@@ -55,16 +55,8 @@ class KeptStates(MemoryStates):
         batches = [(offset, offset, state, count) for offset, (count, state) in sorted(self.records.items())]
         return StoredState(2, self.start_offset, batches)
 
-    def write(
-        self,
-        group_id: str,
-        topic_id: bytes,
-        partition: int,
-        state_epoch: int,
-        leader_epoch: int,
-        start_offset: int,
-        delivery_complete_count: int,
-        batches: Sequence[StateBatch],
+    def _store(
+        self, partition: int, start_offset: int, delivery_complete_count: int, batches: Sequence[StateBatch]
     ) -> Steps[ErrorCode]:
         if self.answer is not ErrorCode.NONE:
             yield from self._hold()
