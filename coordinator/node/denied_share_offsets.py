@@ -11,6 +11,8 @@ from coordinator.core.share_states import BY_STRATEGY
 from coordinator.front.denied_elements import ELEMENTS_AT_ONCE, TAF, Access, Denied, Part, Resource
 from coordinator.front.hidden_resources import DECISIONS_AT_ONCE
 from coordinator.front.request_context import RequestContext
+from coordinator.front.requirements import NO_TOPIC_ID
+from coordinator.metadata.image import MetadataImage
 from coordinator.runtime.slices import Steps
 from coordinator.security.acls.model import ResourceType
 
@@ -21,20 +23,25 @@ def topic_name_key(request: Any, element: Any) -> Resource | None:
 
 
 def share_offsets_not_altered(
-    call: RequestContext, elements: list[Any], error: ErrorCode
+    image: MetadataImage, call: RequestContext, elements: list[Any], error: ErrorCode
 ) -> list[altering.ResponseTopic]:
-    return [
-        altering.ResponseTopic(
-            topic_name=topic.topic_name,
-            partitions=[
-                altering.ResponsePartition(
-                    partition_index=partition.partition_index, error_code=error, error_message=error.description
-                )
-                for partition in topic.partitions
-            ],
+    """A topic that is named twice is answered once, with the partitions of both, and with its id."""
+    topics: dict[str, altering.ResponseTopic] = {}
+    for topic in elements:
+        name = topic.topic_name
+        if not topic.partitions:
+            continue
+        if name not in topics:
+            existing = image.topics.get(name)
+            topic_id = NO_TOPIC_ID if existing is None else existing.topic_id
+            topics[name] = altering.ResponseTopic(topic_name=name, topic_id=topic_id)
+        topics[name].partitions.extend(
+            altering.ResponsePartition(
+                partition_index=partition.partition_index, error_code=error, error_message=error.description
+            )
+            for partition in topic.partitions
         )
-        for topic in elements
-    ]
+    return list(topics.values())
 
 
 def share_offsets_not_deleted(

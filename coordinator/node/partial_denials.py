@@ -101,7 +101,7 @@ def rows_of(image: MetadataImage) -> Mapping[str, Row]:
             has_found=lambda request, api_version: any(group.topics is None for group in request.groups),
         ),
         "AlterShareGroupOffsets": Row(
-            remove_denied=Elements("topics", "responses", topic_name_key, share_offsets_not_altered)
+            remove_denied=Elements("topics", "responses", topic_name_key, partial(share_offsets_not_altered, image))
         ),
         "DeleteShareGroupOffsets": Row(
             remove_denied=Elements("topics", "responses", topic_name_key, share_offsets_not_deleted)

@@ -51,8 +51,8 @@ class ShareOffsetsHandlers:
 
     def add_to(self, table: DispatchTable) -> None:
         table.add("DescribeShareGroupOffsets", self.describe, describe_error)
-        table.add("AlterShareGroupOffsets", self.alter)
-        table.add("DeleteShareGroupOffsets", self.delete)
+        table.add("AlterShareGroupOffsets", self.alter, lambda request, error, api_version: _altered_error(error))
+        table.add("DeleteShareGroupOffsets", self.delete, lambda request, error, api_version: _deleted_error(error))
 
     def _is_enabled(self, call: RequestContext) -> bool:
         return share_settings_of(call.environment).is_enabled()
@@ -101,15 +101,23 @@ class ShareOffsetsHandlers:
         return describing.ResponseGroup(group_id=group_id, topics=topics)
 
     def _described(self, group: describing.RequestGroup) -> Steps[describing.ResponseGroup]:
-        existing_topics, unknown = [], []
+        """As on Kafka, a topic that exists is answered once, with each partition once; any other as often as named."""
+        named: dict[bytes, dict[int, None]] = {}
+        names, unknown = {}, []
         for topic in group.topics or ():
             existing = self._image.topics.get(topic.topic_name)
             if existing is None:
                 unknown.append(_unknown_topic(topic))
             else:
-                existing_topics.append((topic.topic_name, existing.topic_id, topic.partitions))
+                names[existing.topic_id] = topic.topic_name
+                indexes = named.setdefault(existing.topic_id, {})
+                for position, index in enumerate(topic.partitions, 1):
+                    indexes[index] = None
+                    if position % AT_ONCE == 0:
+                        yield
             yield
-        topics = yield from self._summarized(group.group_id, existing_topics)
+        asked = [(names[topic_id], topic_id, ascending(indexes)) for topic_id, indexes in named.items()]
+        topics = yield from self._summarized(group.group_id, asked)
         return describing.ResponseGroup(group_id=group.group_id, topics=[*topics, *unknown])
 
     def _summarized(
@@ -194,13 +202,19 @@ class ShareOffsetsHandlers:
     def _offsets_of(
         self, request: altering.AlterShareGroupOffsetsRequest
     ) -> Steps[tuple[dict[bytes, dict[int, int]], list[altering.ResponseTopic]]]:
-        """The offsets of partitions that exist, and the answers, without errors of these."""
+        """The offsets of partitions that exist, and the answers, without errors of these.
+
+        A topic that is named twice is answered once, with the partitions of both; one that does not exist is not, if no
+        partition of it is named.
+        """
         offsets: dict[bytes, dict[int, int]] = {}
-        answered = []
+        answered: dict[str, altering.ResponseTopic] = {}
         for topic in request.topics:
             existing = self._image.topics.get(topic.topic_name)
             count = 0 if existing is None else existing.partitions
-            partitions = []
+            topic_id = NO_TOPIC_ID if existing is None else existing.topic_id
+            named = altering.ResponseTopic(topic_name=topic.topic_name, topic_id=topic_id)
+            partitions = answered.setdefault(topic.topic_name, named).partitions
             for position, partition in enumerate(topic.partitions):
                 index, error = partition.partition_index, NONE
                 if existing is None or index >= count:
@@ -215,12 +229,8 @@ class ShareOffsetsHandlers:
                 )
                 if position % AT_ONCE == AT_ONCE - 1:
                     yield
-            topic_id = NO_TOPIC_ID if existing is None else existing.topic_id
-            answered.append(
-                altering.ResponseTopic(topic_name=topic.topic_name, topic_id=topic_id, partitions=partitions)
-            )
             yield
-        return offsets, answered
+        return offsets, [topic for topic in answered.values() if topic.partitions or topic.topic_id != NO_TOPIC_ID]
 
     # ---------------------------------------------------------------------------------------------------------- delete
 

@@ -28,6 +28,10 @@ SETTINGS = QUICK_GROUPS | {
     "auto.create.topics.enable": "true",
     "authorizer.class.name": STANDARD_AUTHORIZER,
     "super.users": "User:admin;User:ANONYMOUS",
+    "group.share.assignment.interval.ms": "0",
+    "group.streams.assignment.interval.ms": "0",
+    "group.streams.initial.rebalance.delay.ms": "0",
+    "share.coordinator.state.topic.num.partitions": "2",
 }
 USERS = "".join(f' user_{name}="{name}"' for name in ("admin", "alice", "bob"))
 LOGIN = {
@@ -41,6 +45,8 @@ LOGIN_OF_KAFKA = {
     "inter.broker.listener.name": "PLAINTEXT",
     "sasl.mechanism.inter.broker.protocol": "PLAIN",
     "early.start.listeners": "CONTROLLER",
+    "share.coordinator.state.topic.replication.factor": "1",
+    "share.coordinator.state.topic.min.isr": "1",
 }
 """How the node of the real Kafka logs in to itself."""
 

@@ -3,6 +3,13 @@
 from typing import Final
 
 from _wire.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
+from tests.differential.acls.group_bases import (
+    ASSIGN_SECONDS,
+    MEMBER_ID,
+    OF_SHARE_GROUPS,
+    OF_STREAMS_GROUPS,
+    OTHER_TOPIC,
+)
 from tests.differential.requests import bases
 from tests.differential.requests.bases import GROUP, TOPIC_ID, Base
 from tests.differential.requests.state import (
@@ -17,11 +24,6 @@ from tests.differential.requests.state import (
     shared_topic,
 )
 from tests.waiting import wait_for
-
-OTHER_TOPIC: Final = "payments"
-"""Exists, beside TOPIC."""
-MEMBER_ID: Final = "AAAAAAAAAAAAAAAAAAAAAA"
-ASSIGN_SECONDS: Final = 20
 
 
 def consumer_group(state: State, number: int) -> Refs:
@@ -96,7 +98,7 @@ OF_ACLS: Final = (
 
 BASES: Final = tuple(
     each
-    for each in (*bases.BASES, *OF_ACLS)
+    for each in (*bases.BASES, *OF_ACLS, *OF_SHARE_GROUPS, *OF_STREAMS_GROUPS)
     if each.api not in ("ApiVersions", "CreateAcls", "DeleteAcls") and not each.api.endswith("DelegationToken")
 )
 """Without those that change the ACLs: they have tests of their own."""

@@ -16,7 +16,8 @@ from coordinator.security.acls.model import (
     PermissionType,
     ResourceType,
 )
-from tests.differential.acls.bases import BASES, OTHER_TOPIC
+from tests.differential.acls.bases import BASES
+from tests.differential.acls.group_bases import OTHER_TOPIC
 from tests.differential.names import DEFINITIONS
 from tests.differential.requests.bases import Base
 from tests.differential.requests.state import TOPIC, Ref, Refs, State, new_topic
@@ -30,6 +31,12 @@ VARIANTS: Final = ("=null", "=[]", " doubled", "_operations=true")
 """Ends of the names of variants that matter to authorization."""
 NO_RESOURCES: Final = frozenset({"configs", "protocols", "assignments", "members", "feature_updates"})
 """Lists whose elements have names of something else."""
+IN_HANDLERS: Final = {
+    "ShareFetch": ((AclOperation.READ, ResourceType.TOPIC),),
+    "ShareAcknowledge": ((AclOperation.READ, ResourceType.TOPIC),),
+    "StreamsGroupHeartbeat": ((AclOperation.CREATE, ResourceType.TOPIC), (AclOperation.CREATE, ResourceType.CLUSTER)),
+}
+"""What is asked of the authorizer while the request is served, beside what it requires at first."""
 NAME_FIELDS: Final = ("name", "topic", "resource_name", "group_id", "topic_name")
 
 
@@ -123,7 +130,7 @@ def with_others(refs: Refs, state: State, seed: int) -> dict[str, Any]:
 def _names(resource_type: ResourceType, refs: Refs, seed: int) -> Sequence[str]:
     match resource_type:
         case ResourceType.TOPIC:
-            of_case = [refs[key] for key in ("topic", "other_topic", "new_name") if key in refs]
+            of_case = [refs[key] for key in OF_TOPICS if key in refs]
             return [TOPIC, OTHER_TOPIC, refs["absent"], *of_case * 4]
         case ResourceType.GROUP:
             return [refs.get("group", f"g-{seed}"), refs.get("other_group", f"g-{seed}-other"), "g"]
@@ -131,6 +138,10 @@ def _names(resource_type: ResourceType, refs: Refs, seed: int) -> Sequence[str]:
             return [refs.get("transactional_id", f"x-{seed}"), f"x-{seed}-other"]
         case _:
             return [CLUSTER_NAME]
+
+
+OF_TOPICS: Final = ("topic", "other_topic", "new_name", "changelog", "repartition")
+"""Refs whose values are names of topics."""
 
 
 def _acls(chance: random.Random, api: str, refs: Refs, seed: int) -> Iterator[Acl]:
@@ -142,6 +153,7 @@ def _acls(chance: random.Random, api: str, refs: Refs, seed: int) -> Iterator[Ac
             for alternative in requirement.alternatives
             if chance.random() < 0.4
         ]
+    wanted += IN_HANDLERS.get(api, ())
     wanted += [(AclOperation.DESCRIBE, ResourceType.TOPIC), (AclOperation.DESCRIBE_CONFIGS, ResourceType.TOPIC)]
     wanted.append((AclOperation.DESCRIBE, ResourceType.CLUSTER))
     for operation, resource_type in wanted:

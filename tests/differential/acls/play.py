@@ -10,8 +10,8 @@ from _wire.messages.describe_acls import DescribeAclsRequest
 from _wire.messages.sasl_authenticate import SaslAuthenticateRequest
 from _wire.messages.sasl_handshake import SaslHandshakeRequest
 from coordinator.security.acls.model import Acl, AclOperation, PatternType, PermissionType, ResourceType
-from tests.differential.acls.bases import OTHER_TOPIC
 from tests.differential.acls.cases import ADMIN, ALICE, Case, with_others
+from tests.differential.acls.group_bases import OTHER_TOPIC
 from tests.differential.names import DEFINITIONS
 from tests.differential.requests.play import Peer, built
 from tests.differential.requests.state import PARTITIONS, Refs, State, start

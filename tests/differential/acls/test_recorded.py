@@ -26,28 +26,6 @@ NOT_PLAYED = {
     "DescribeDelegationToken": "is refused to everybody",
     "WriteTxnMarkers": "is refused to everybody, unless a setting says otherwise",
     "AlterUserScramCredentials": "is compared with the logins",
-    **dict.fromkeys(
-        ("ShareGroupHeartbeat", "ShareGroupDescribe", "ShareFetch", "ShareAcknowledge"),
-        "is a share group's: tests/node/handlers/test_share.py, test_share_groups.py",
-    ),
-    **dict.fromkeys(
-        ("StreamsGroupHeartbeat", "StreamsGroupDescribe"),
-        "is a streams group's: tests/node/handlers/test_streams.py",
-    ),
-    **dict.fromkeys(
-        ("DescribeShareGroupOffsets", "AlterShareGroupOffsets", "DeleteShareGroupOffsets"),
-        "is a share group's: tests/node/handlers/test_share_groups.py",
-    ),
-    **dict.fromkeys(
-        (
-            "InitializeShareGroupState",
-            "ReadShareGroupState",
-            "WriteShareGroupState",
-            "DeleteShareGroupState",
-            "ReadShareGroupStateSummary",
-        ),
-        "needs ClusterAction alone: tests/node/handlers/test_share_groups.py",
-    ),
     "CreateAcls": "changes the ACLs: tests/node/handlers/test_acls.py",
     "DeleteAcls": "changes the ACLs: tests/node/handlers/test_acls.py",
 }

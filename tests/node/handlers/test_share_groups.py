@@ -264,6 +264,27 @@ def test_what_is_not_there_has_no_offset_and_no_error(client):
     assert describe(client, "unknown", {}).topics == []
 
 
+def test_what_is_named_twice_is_described_once_if_it_exists(client):
+    module = describe_share_group_offsets
+    topics = [module.RequestTopic(topic_name=name, partitions=[2, 0, 2]) for name in ("t", "nowhere", "t", "nowhere")]
+    group = module.RequestGroup(group_id="g", topics=topics)
+    (found,) = client.request(module.DescribeShareGroupOffsetsRequest(groups=[group]), 1).groups
+    assert [
+        (topic.topic_name, [partition.partition_index for partition in topic.partitions]) for topic in found.topics
+    ] == [("t", [0, 2]), ("nowhere", [2, 0, 2]), ("nowhere", [2, 0, 2])]
+
+
+def test_a_topic_of_an_alteration_is_answered_once_and_not_if_it_is_unknown_and_empty(client):
+    module = alter_share_group_offsets
+    one, empty = [module.RequestPartition(partition_index=0, start_offset=5)], list[Any]()
+    topics = [
+        module.RequestTopic(topic_name=name, partitions=partitions)
+        for name, partitions in (("t", one), ("u", empty), ("t", one), ("nowhere", empty))
+    ]
+    response = client.request(module.AlterShareGroupOffsetsRequest(group_id="g", topics=topics), 0)
+    assert [(topic.topic_name, len(topic.partitions)) for topic in response.responses] == [("t", 2), ("u", 0)]
+
+
 def test_offsets_are_forgotten_by_topic(client):
     alter(client, t={0: 3}, u={1: 4})
     response = forget(client, "t", "nowhere", "t")
@@ -345,7 +366,8 @@ def test_a_group_that_may_not_be_described_is_answered_by_itself(guarded):
     groups = [module.RequestGroup(group_id=each, topics=None) for each in ("g", "h")]
     found = guarded.request(module.DescribeShareGroupOffsetsRequest(groups=groups), 1).groups
     assert {(group.group_id, group.error_code) for group in found} == {("g", denied), ("h", NONE)}
-    assert alter(guarded, t={0: 0}).error_code == forget(guarded, "t").error_code == denied
+    for response in (alter(guarded, t={0: 0}), forget(guarded, "t")):
+        assert (response.error_code, response.error_message) == (denied, denied.description)
     assert join(guarded, 0, "t").error_code == denied
     (described,) = guarded.request(ShareGroupDescribeRequest(group_ids=["g"]), 1).groups
     assert described.error_code == denied
@@ -355,7 +377,10 @@ def test_topics_that_may_not_be_read_are_answered_by_themselves(guarded):
     alter(guarded, t={0: 3}, u={1: 4})
     deny(guarded, TOPIC, "t", READ)
     denied = ErrorCode.TOPIC_AUTHORIZATION_FAILED
-    assert altered(alter(guarded, t={0: 0}, u={1: 7})) == {("t", 0): denied, ("u", 1): NONE}
+    response = alter(guarded, t={0: 0}, u={1: 7})
+    assert altered(response) == {("t", 0): denied, ("u", 1): NONE}
+    ids = {topic.topic_name: topic.topic_id for topic in response.responses}
+    assert ids == {name: topic_id(guarded, name) for name in ("t", "u")}, "as on Kafka, also that of a denied one"
     assert {(topic.topic_name, topic.error_code) for topic in forget(guarded, "t", "u").responses} == {
         ("t", denied),
         ("u", NONE),
