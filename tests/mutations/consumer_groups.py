@@ -199,7 +199,7 @@ MUTANTS: Final = (
     ),
     Mutant(
         "a description of a large group takes the time of a small one",
-        "consumer.describe.describe",
+        "Descriptions.describe",
         "weight=len(described.members) // MEMBERS_PER_OPERATION",
         "weight=0",
     ),

@@ -4,9 +4,8 @@ Counterpart in Kafka: `GroupMetadataManager.consumerGroupDescribe`, `ConsumerGro
 """
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, Final
 
-from _wire.errors import ErrorCode
 from _wire.messages.consumer_group_describe import (
     Assignment,
     ConsumerGroupDescribeRequest,
@@ -19,80 +18,17 @@ from coordinator.config.consumer_group_keys import GROUP_CONSUMER_ASSIGNORS
 from coordinator.core.consumer.group import ConsumerGroup
 from coordinator.core.consumer.member import ConsumerMember
 from coordinator.core.consumer.settings import settings_of
-from coordinator.core.decision import Decision, OperationContext, Topics, replying
-from coordinator.core.groups.admin import ALL_OPERATIONS
-from coordinator.core.groups.group import Group
-from coordinator.core.operation import Answer
+from coordinator.core.decision import OperationContext, Topics
+from coordinator.core.groups.descriptions import Descriptions
 
 CLASSIC_MEMBER = 0
 CONSUMER_MEMBER = 1
-MEMBERS_PER_OPERATION = 10
-"""To describe so many members takes as long as another operation."""
 MEMBER_BYTES = 600
 """About what a described member takes, without what it subscribes to and owns."""
 NAME_BYTES = 64
 """Of a name in a subscription when it is encoded."""
 TOPIC_BYTES = 250
 """Of a topic in an assignment, with the list of its partitions."""
-
-
-def prepare(request: ConsumerGroupDescribeRequest, context: OperationContext) -> ConsumerGroupDescribeRequest | Answer:
-    """Reject everything while the protocol is switched off."""
-    if not settings_of(context.environment).is_enabled():
-        return Answer(error_response(request, ErrorCode.UNSUPPORTED_VERSION, context.api_version))
-    return request
-
-
-def per_group(request: ConsumerGroupDescribeRequest) -> Iterable[tuple[str, ConsumerGroupDescribeRequest]]:
-    """Split a request: group id and the request for that group alone."""
-    with_operations = request.include_authorized_operations
-    for group_id in request.group_ids:
-        yield (
-            group_id,
-            ConsumerGroupDescribeRequest(group_ids=[group_id], include_authorized_operations=with_operations),
-        )
-
-
-def merge(responses: Iterable[ConsumerGroupDescribeResponse]) -> ConsumerGroupDescribeResponse:
-    return ConsumerGroupDescribeResponse(groups=[group for response in responses for group in response.groups])
-
-
-def error_response(
-    request: ConsumerGroupDescribeRequest, error: ErrorCode, api_version: int
-) -> ConsumerGroupDescribeResponse:
-    return ConsumerGroupDescribeResponse(
-        groups=[DescribedGroup(group_id=group_id, error_code=error) for group_id in request.group_ids]
-    )
-
-
-def describe(
-    group: Group[ConsumerGroup] | None, request: ConsumerGroupDescribeRequest, context: OperationContext
-) -> Decision:
-    """The one group that the request asks for."""
-    (group_id,) = request.group_ids
-    if not group_id:
-        return replying(context, error_response(request, ErrorCode.INVALID_GROUP_ID, context.api_version))
-    if group is None:
-        return _not_described(group_id, "not found", context)
-    described = _described(group.membership, context)
-    if request.include_authorized_operations:
-        described.authorized_operations = ALL_OPERATIONS
-    response = ConsumerGroupDescribeResponse(groups=[described])
-    return replying(context, response, weight=len(described.members) // MEMBERS_PER_OPERATION)
-
-
-def describe_other_kind(
-    group: Group[Any], request: ConsumerGroupDescribeRequest, context: OperationContext
-) -> Decision:
-    """A group that is no consumer group."""
-    return _not_described(group.group_id, "is not a consumer group", context)
-
-
-def _not_described(group_id: str, why: str, context: OperationContext) -> Decision:
-    missing = DescribedGroup(
-        group_id=group_id, error_code=ErrorCode.GROUP_ID_NOT_FOUND, error_message=f"Group {group_id} {why}."
-    )
-    return replying(context, ConsumerGroupDescribeResponse(groups=[missing]))
 
 
 def described_bytes(group: ConsumerGroup) -> int:
@@ -146,3 +82,11 @@ def _partitions(several: Iterable[Mapping[bytes, Iterable[int]]], topics: Topics
         if name is not None:
             described.append(TopicPartitions(topic_id=topic_id, topic_name=name, partitions=sorted(indexes)))
     return described
+
+
+DESCRIPTIONS: Final = Descriptions(
+    "a consumer group",
+    (ConsumerGroupDescribeRequest, ConsumerGroupDescribeResponse, DescribedGroup),
+    _described,
+    lambda environment: settings_of(environment).is_enabled(),
+)

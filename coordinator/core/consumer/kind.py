@@ -101,7 +101,7 @@ CONSUMER: Final = GroupKind(
     new_membership=ConsumerGroup,
     handlers={
         "ConsumerGroupHeartbeat": heartbeat.heartbeat,
-        "ConsumerGroupDescribe": describe.describe,
+        "ConsumerGroupDescribe": describe.DESCRIPTIONS.describe,
         "JoinGroup": conversion.join,
         "SyncGroup": classic_members.sync,
         "Heartbeat": classic_members.heartbeat,

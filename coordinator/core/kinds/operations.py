@@ -11,7 +11,8 @@ from typing import Final
 from coordinator.core.classic import describe as classic_describe
 from coordinator.core.classic import joining, members
 from coordinator.core.classic.kind import CLASSIC
-from coordinator.core.consumer import conversion, describe, heartbeat_requests
+from coordinator.core.consumer import conversion, heartbeat_requests
+from coordinator.core.consumer.describe import DESCRIPTIONS as CONSUMER_DESCRIPTIONS
 from coordinator.core.consumer.kind import CONSUMER
 from coordinator.core.groups import admin, old_clients, rejections, release
 from coordinator.core.groups.session_expiry import expiry_failed
@@ -23,14 +24,14 @@ from coordinator.core.offsets import expiry as offset_expiry
 from coordinator.core.offsets import fetch as offset_fetch
 from coordinator.core.offsets import transactional as transactional_offsets
 from coordinator.core.operation import Operation, Scope
-from coordinator.core.share import describe as share_describe
 from coordinator.core.share import heartbeat as share_heartbeat
 from coordinator.core.share import heartbeat_requests as share_heartbeat_requests
 from coordinator.core.share import offset_alteration, state_deletion
+from coordinator.core.share.describe import DESCRIPTIONS as SHARE_DESCRIPTIONS
 from coordinator.core.share.kind import SHARE
-from coordinator.core.streams import describe as streams_describe
 from coordinator.core.streams import heartbeat as streams_heartbeat
 from coordinator.core.streams import heartbeat_requests as streams_heartbeat_requests
+from coordinator.core.streams.describe import DESCRIPTIONS as STREAMS_DESCRIPTIONS
 from coordinator.core.streams.kind import STREAMS
 
 JOIN_GROUP: Final = Operation(
@@ -60,9 +61,9 @@ CONSUMER_GROUP_HEARTBEAT: Final = Operation(
 )
 CONSUMER_GROUP_DESCRIBE: Final = Operation(
     "ConsumerGroupDescribe",
-    by_kind("ConsumerGroupDescribe", CONSUMER, of_other_kind=describe.describe_other_kind),
-    describe.error_response,
-    describe.prepare,
+    by_kind("ConsumerGroupDescribe", CONSUMER, of_other_kind=CONSUMER_DESCRIPTIONS.describe_other_kind),
+    CONSUMER_DESCRIPTIONS.error_response,
+    CONSUMER_DESCRIPTIONS.prepare,
 )
 SHARE_GROUP_HEARTBEAT: Final = Operation(
     "ShareGroupHeartbeat",
@@ -73,9 +74,9 @@ SHARE_GROUP_HEARTBEAT: Final = Operation(
 )
 SHARE_GROUP_DESCRIBE: Final = Operation(
     "ShareGroupDescribe",
-    by_kind("ShareGroupDescribe", SHARE, of_other_kind=share_describe.describe_other_kind),
-    share_describe.error_response,
-    share_describe.prepare,
+    by_kind("ShareGroupDescribe", SHARE, of_other_kind=SHARE_DESCRIPTIONS.describe_other_kind),
+    SHARE_DESCRIPTIONS.error_response,
+    SHARE_DESCRIPTIONS.prepare,
 )
 STREAMS_GROUP_HEARTBEAT: Final = Operation(
     "StreamsGroupHeartbeat",
@@ -86,9 +87,9 @@ STREAMS_GROUP_HEARTBEAT: Final = Operation(
 )
 STREAMS_GROUP_DESCRIBE: Final = Operation(
     "StreamsGroupDescribe",
-    by_kind("StreamsGroupDescribe", STREAMS, of_other_kind=streams_describe.describe_other_kind),
-    streams_describe.error_response,
-    streams_describe.prepare,
+    by_kind("StreamsGroupDescribe", STREAMS, of_other_kind=STREAMS_DESCRIPTIONS.describe_other_kind),
+    STREAMS_DESCRIPTIONS.error_response,
+    STREAMS_DESCRIPTIONS.prepare,
 )
 ALTER_SHARE_OFFSETS: Final = Operation(
     "alter share offsets",

@@ -3,10 +3,8 @@
 Counterpart in Kafka: `GroupMetadataManager.shareGroupDescribe`, `ShareGroup.asDescribedGroup`.
 """
 
-from collections.abc import Iterable
 from typing import Any, Final
 
-from _wire.errors import ErrorCode
 from _wire.messages.share_group_describe import (
     Assignment,
     DescribedGroup,
@@ -16,77 +14,19 @@ from _wire.messages.share_group_describe import (
     TopicPartitions,
 )
 from coordinator.core.consumer import topic_partitions
-from coordinator.core.decision import Decision, OperationContext, Topics, replying
-from coordinator.core.groups.admin import ALL_OPERATIONS
-from coordinator.core.groups.group import Group
-from coordinator.core.operation import Answer
+from coordinator.core.decision import OperationContext, Topics
+from coordinator.core.groups.descriptions import Descriptions
 from coordinator.core.share.assignors import simple
 from coordinator.core.share.group import ShareGroup
 from coordinator.core.share.member import ShareMember
 from coordinator.core.share.settings import share_settings_of
 
-MEMBERS_PER_OPERATION: Final = 10
-"""To describe so many members takes as long as another operation."""
 MEMBER_BYTES: Final = 600
 """About what a described member takes, without what it subscribes to and reads."""
 NAME_BYTES: Final = 64
 """Of a name in a subscription when it is encoded."""
 TOPIC_BYTES: Final = 250
 """Of a topic in an assignment, with the list of its partitions."""
-
-
-def prepare(request: ShareGroupDescribeRequest, context: OperationContext) -> ShareGroupDescribeRequest | Answer:
-    """Reject everything while share groups are switched off."""
-    if not share_settings_of(context.environment).is_enabled():
-        return Answer(error_response(request, ErrorCode.UNSUPPORTED_VERSION, context.api_version))
-    return request
-
-
-def per_group(request: ShareGroupDescribeRequest) -> Iterable[tuple[str, ShareGroupDescribeRequest]]:
-    """Split a request: group id and the request for that group alone."""
-    with_operations = request.include_authorized_operations
-    for group_id in request.group_ids:
-        yield group_id, ShareGroupDescribeRequest(group_ids=[group_id], include_authorized_operations=with_operations)
-
-
-def merge(responses: Iterable[ShareGroupDescribeResponse]) -> ShareGroupDescribeResponse:
-    return ShareGroupDescribeResponse(groups=[group for response in responses for group in response.groups])
-
-
-def error_response(
-    request: ShareGroupDescribeRequest, error: ErrorCode, api_version: int
-) -> ShareGroupDescribeResponse:
-    return ShareGroupDescribeResponse(
-        groups=[DescribedGroup(group_id=group_id, error_code=error) for group_id in request.group_ids]
-    )
-
-
-def describe(
-    group: Group[ShareGroup] | None, request: ShareGroupDescribeRequest, context: OperationContext
-) -> Decision:
-    """The one group that the request asks for."""
-    (group_id,) = request.group_ids
-    if not group_id:
-        return replying(context, error_response(request, ErrorCode.INVALID_GROUP_ID, context.api_version))
-    if group is None:
-        return _not_described(group_id, "not found", context)
-    described = _described(group.membership, context.topics)
-    if request.include_authorized_operations:
-        described.authorized_operations = ALL_OPERATIONS
-    response = ShareGroupDescribeResponse(groups=[described])
-    return replying(context, response, weight=len(described.members) // MEMBERS_PER_OPERATION)
-
-
-def describe_other_kind(group: Group[Any], request: ShareGroupDescribeRequest, context: OperationContext) -> Decision:
-    """A group that is no share group."""
-    return _not_described(group.group_id, "is not a share group", context)
-
-
-def _not_described(group_id: str, why: str, context: OperationContext) -> Decision:
-    missing = DescribedGroup(
-        group_id=group_id, error_code=ErrorCode.GROUP_ID_NOT_FOUND, error_message=f"Group {group_id} {why}."
-    )
-    return replying(context, ShareGroupDescribeResponse(groups=[missing]))
 
 
 def described_bytes(group: ShareGroup) -> int:
@@ -97,14 +37,14 @@ def described_bytes(group: ShareGroup) -> int:
     )
 
 
-def _described(group: ShareGroup, topics: Topics) -> DescribedGroup:
+def _described(group: ShareGroup, context: OperationContext) -> DescribedGroup:
     return DescribedGroup(
         group_id=group.group_id,
         group_state=group.state.value,
         group_epoch=group.epoch,
         assignment_epoch=group.target_epoch,
         assignor_name=simple.NAME,
-        members=[_member(member, topics) for member in group.members.values()],
+        members=[_member(member, context.topics) for member in group.members.values()],
     )
 
 
@@ -129,3 +69,11 @@ def _partitions(partitions: topic_partitions.TopicPartitions, topics: Topics) ->
         if name is not None:
             described.append(TopicPartitions(topic_id=topic_id, topic_name=name, partitions=indexes))
     return described
+
+
+DESCRIPTIONS: Final = Descriptions(
+    "a share group",
+    (ShareGroupDescribeRequest, ShareGroupDescribeResponse, DescribedGroup),
+    _described,
+    lambda environment: share_settings_of(environment).is_enabled(),
+)

@@ -68,7 +68,7 @@ SHARE: Final = GroupKind(
     new_membership=ShareGroup,
     handlers={
         "ShareGroupHeartbeat": heartbeat.heartbeat,
-        "ShareGroupDescribe": describe.describe,
+        "ShareGroupDescribe": describe.DESCRIPTIONS.describe,
         "expire session": leaving.expire_session,
         "alter share offsets": offset_alteration.begin_alteration,
         "find initialized share partitions": offset_alteration.initialized_partitions,

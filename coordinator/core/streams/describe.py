@@ -6,7 +6,6 @@ Counterpart in Kafka: `GroupMetadataManager.streamsGroupDescribe`, `StreamsGroup
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
-from _wire.errors import ErrorCode
 from _wire.messages.streams_group_describe import (
     Assignment,
     DescribedGroup,
@@ -20,10 +19,8 @@ from _wire.messages.streams_group_describe import (
     TopicInfo,
     Topology,
 )
-from coordinator.core.decision import Decision, OperationContext, replying
-from coordinator.core.groups.admin import ALL_OPERATIONS
-from coordinator.core.groups.group import Group
-from coordinator.core.operation import Answer
+from coordinator.core.decision import OperationContext
+from coordinator.core.groups.descriptions import Descriptions
 from coordinator.core.streams import topology as stored
 from coordinator.core.streams.configured import ConfiguredSubtopology
 from coordinator.core.streams.group import StreamsGroup
@@ -31,65 +28,9 @@ from coordinator.core.streams.member import StreamsMember
 from coordinator.core.streams.settings import streams_settings_of
 from coordinator.core.streams.tasks import utf16
 
-MEMBERS_PER_OPERATION: Final = 10
-"""To describe so many members takes as long as another operation."""
 MEMBER_BYTES: Final = 800
 """About what a described member takes, without its tasks."""
 TASK_BYTES: Final = 40
-
-
-def prepare(request: StreamsGroupDescribeRequest, context: OperationContext) -> StreamsGroupDescribeRequest | Answer:
-    """Reject everything while streams groups are switched off."""
-    if not streams_settings_of(context.environment).is_enabled():
-        return Answer(error_response(request, ErrorCode.UNSUPPORTED_VERSION, context.api_version))
-    return request
-
-
-def per_group(request: StreamsGroupDescribeRequest) -> Iterable[tuple[str, StreamsGroupDescribeRequest]]:
-    """Split a request: group id and the request for that group alone."""
-    with_operations = request.include_authorized_operations
-    for group_id in request.group_ids:
-        yield group_id, StreamsGroupDescribeRequest(group_ids=[group_id], include_authorized_operations=with_operations)
-
-
-def merge(responses: Iterable[StreamsGroupDescribeResponse]) -> StreamsGroupDescribeResponse:
-    return StreamsGroupDescribeResponse(groups=[group for response in responses for group in response.groups])
-
-
-def error_response(
-    request: StreamsGroupDescribeRequest, error: ErrorCode, api_version: int
-) -> StreamsGroupDescribeResponse:
-    return StreamsGroupDescribeResponse(
-        groups=[DescribedGroup(group_id=group_id, error_code=error) for group_id in request.group_ids]
-    )
-
-
-def describe(
-    group: Group[StreamsGroup] | None, request: StreamsGroupDescribeRequest, context: OperationContext
-) -> Decision:
-    """The one group that the request asks for."""
-    (group_id,) = request.group_ids
-    if not group_id:
-        return replying(context, error_response(request, ErrorCode.INVALID_GROUP_ID, context.api_version))
-    if group is None:
-        return _not_described(group_id, "not found", context)
-    described = _described(group.membership)
-    if request.include_authorized_operations:
-        described.authorized_operations = ALL_OPERATIONS
-    response = StreamsGroupDescribeResponse(groups=[described])
-    return replying(context, response, weight=len(described.members) // MEMBERS_PER_OPERATION)
-
-
-def describe_other_kind(group: Group[Any], request: StreamsGroupDescribeRequest, context: OperationContext) -> Decision:
-    """A group that is no streams group."""
-    return _not_described(group.group_id, "is not a streams group", context)
-
-
-def _not_described(group_id: str, why: str, context: OperationContext) -> Decision:
-    missing = DescribedGroup(
-        group_id=group_id, error_code=ErrorCode.GROUP_ID_NOT_FOUND, error_message=f"Group {group_id} {why}."
-    )
-    return replying(context, StreamsGroupDescribeResponse(groups=[missing]))
 
 
 def described_bytes(group: StreamsGroup) -> int:
@@ -101,7 +42,7 @@ def described_bytes(group: StreamsGroup) -> int:
     return len(group.members) * MEMBER_BYTES + 2 * tasks * TASK_BYTES
 
 
-def _described(group: StreamsGroup) -> DescribedGroup:
+def _described(group: StreamsGroup, context: OperationContext) -> DescribedGroup:
     return DescribedGroup(
         group_id=group.group_id,
         group_state=group.state.value,
@@ -191,3 +132,11 @@ def _task_ids(tasks: Mapping[str, Iterable[int]]) -> list[TaskIds]:
     return [
         TaskIds(subtopology_id=subtopology_id, partitions=sorted(numbers)) for subtopology_id, numbers in tasks.items()
     ]
+
+
+DESCRIPTIONS: Final = Descriptions(
+    "a streams group",
+    (StreamsGroupDescribeRequest, StreamsGroupDescribeResponse, DescribedGroup),
+    _described,
+    lambda environment: streams_settings_of(environment).is_enabled(),
+)

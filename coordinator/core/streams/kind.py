@@ -61,7 +61,7 @@ STREAMS: Final = GroupKind(
     new_membership=StreamsGroup,
     handlers={
         "StreamsGroupHeartbeat": heartbeat.heartbeat,
-        "StreamsGroupDescribe": describe.describe,
+        "StreamsGroupDescribe": describe.DESCRIPTIONS.describe,
         "JoinGroup": conversion.join,
         "expire session": leaving.expire_session,
         "internal topics answered": internal_topics.answer,

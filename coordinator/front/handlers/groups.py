@@ -13,7 +13,7 @@ import msgspec
 from _wire.errors import ErrorCode
 from _wire.messages.delete_groups import DeleteGroupsRequest
 from coordinator.core.classic import joining
-from coordinator.core.consumer import describe
+from coordinator.core.consumer.describe import DESCRIPTIONS as CONSUMER_DESCRIPTIONS
 from coordinator.core.groups import admin
 from coordinator.core.groups.answer_sizes import FEW_PARTITIONS, FEW_TOPICS, described_bytes, fetched_bytes
 from coordinator.core.groups.kind import SHARE_NAME
@@ -23,8 +23,8 @@ from coordinator.core.offsets import commit as offset_commit
 from coordinator.core.offsets import fetch as offset_fetch
 from coordinator.core.offsets.records import asks_for_few
 from coordinator.core.operation import Answer, Operation
-from coordinator.core.share import describe as share_describe
-from coordinator.core.streams import describe as streams_describe
+from coordinator.core.share.describe import DESCRIPTIONS as SHARE_DESCRIPTIONS
+from coordinator.core.streams.describe import DESCRIPTIONS as STREAMS_DESCRIPTIONS
 from coordinator.front.dispatch import DEFERRED, DispatchTable, Downgrade, ErrorResponse, Handler
 from coordinator.front.group_context import GroupContext
 from coordinator.front.handlers.large_answers import BytesOf, LargeAnswers, Merged
@@ -84,16 +84,33 @@ MANY_GROUPS: Final = (
         offset_fetch.downgrade,
     ),
     ManyGroups(operations.DESCRIBE_GROUPS, 0, 6, admin.describe_per_group, admin.merge_described, described_bytes),
-    ManyGroups(operations.CONSUMER_GROUP_DESCRIBE, 0, 1, describe.per_group, describe.merge, described_bytes),
+    ManyGroups(
+        operations.CONSUMER_GROUP_DESCRIBE,
+        0,
+        1,
+        CONSUMER_DESCRIPTIONS.per_group,
+        CONSUMER_DESCRIPTIONS.merge,
+        described_bytes,
+    ),
     DELETE,
 )
 SHARE_HEARTBEAT: Final = OneGroup(operations.SHARE_GROUP_HEARTBEAT, 1, 1)
 SHARE_DESCRIBE: Final = ManyGroups(
-    operations.SHARE_GROUP_DESCRIBE, 1, 1, share_describe.per_group, share_describe.merge, described_bytes
+    operations.SHARE_GROUP_DESCRIBE,
+    1,
+    1,
+    SHARE_DESCRIPTIONS.per_group,
+    SHARE_DESCRIPTIONS.merge,
+    described_bytes,
 )
 STREAMS_HEARTBEAT: Final = OneGroup(operations.STREAMS_GROUP_HEARTBEAT, 0, 0)
 STREAMS_DESCRIBE: Final = ManyGroups(
-    operations.STREAMS_GROUP_DESCRIBE, 0, 0, streams_describe.per_group, streams_describe.merge, described_bytes
+    operations.STREAMS_GROUP_DESCRIBE,
+    0,
+    0,
+    STREAMS_DESCRIPTIONS.per_group,
+    STREAMS_DESCRIPTIONS.merge,
+    described_bytes,
 )
 """The APIs of share and streams groups, which only nodes with logs of their own have."""
 

@@ -2,7 +2,8 @@
 
 from _wire.errors import ErrorCode
 from _wire.messages.consumer_group_describe import ConsumerGroupDescribeRequest
-from coordinator.core.consumer.describe import MEMBERS_PER_OPERATION, describe
+from coordinator.core.consumer.describe import DESCRIPTIONS
+from coordinator.core.groups.descriptions import MEMBERS_PER_OPERATION
 from tests.core.consumer.world import World
 from tests.simulation.server import ClientContext
 from tests.simulation.simulation import GROUP_ID
@@ -15,9 +16,9 @@ def test_a_description_counts_as_many_operations_as_its_members_take():
     for number in range(MEMBERS):
         world.enter(f"m{number}")
     context = ClientContext.of(1, 1, "admin", world)
-    decision = describe(world.whole_group, ConsumerGroupDescribeRequest(group_ids=[GROUP_ID]), context)
+    decision = DESCRIPTIONS.describe(world.whole_group, ConsumerGroupDescribeRequest(group_ids=[GROUP_ID]), context)
     assert decision.weight == 3
-    assert describe(None, ConsumerGroupDescribeRequest(group_ids=["other"]), context).weight == 0
+    assert DESCRIPTIONS.describe(None, ConsumerGroupDescribeRequest(group_ids=["other"]), context).weight == 0
 
 
 def test_members_are_shown_with_what_they_have_and_what_they_are_to_get():
