@@ -32,6 +32,8 @@ SETTINGS = QUICK_GROUPS | {
     "group.streams.assignment.interval.ms": "0",
     "group.streams.initial.rebalance.delay.ms": "0",
     "share.coordinator.state.topic.num.partitions": "2",
+    "share.coordinator.state.topic.replication.factor": "1",
+    "share.coordinator.state.topic.min.isr": "1",
 }
 USERS = "".join(f' user_{name}="{name}"' for name in ("admin", "alice", "bob"))
 LOGIN = {
@@ -45,8 +47,6 @@ LOGIN_OF_KAFKA = {
     "inter.broker.listener.name": "PLAINTEXT",
     "sasl.mechanism.inter.broker.protocol": "PLAIN",
     "early.start.listeners": "CONTROLLER",
-    "share.coordinator.state.topic.replication.factor": "1",
-    "share.coordinator.state.topic.min.isr": "1",
 }
 """How the node of the real Kafka logs in to itself."""
 

@@ -136,6 +136,15 @@ OF_SHARE_GROUPS: Final = (
         emptied_share_group,
     ),
     Base("DeleteShareGroupOffsets", {"group_id": GROUP, "topics": list(NAMED_TOPICS)}, emptied_share_group),
+    Base(
+        "AlterShareGroupOffsets",
+        {
+            "group_id": GROUP,
+            "topics": [{"topic_name": TOPIC, "partitions": [{"partition_index": 0, "start_offset": 1}]}],
+        },
+        emptied_share_group,
+    ),
+    Base("DeleteShareGroupOffsets", {"group_id": GROUP, "topics": [{"topic_name": TOPIC}]}, emptied_share_group),
     Base("ReadShareGroupState", STATE_KEY, emptied_share_group),
     Base("ReadShareGroupStateSummary", STATE_KEY, emptied_share_group),
     Base("WriteShareGroupState", STATE_KEY, emptied_share_group),
