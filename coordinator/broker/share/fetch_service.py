@@ -17,6 +17,7 @@ from coordinator.broker.data.fetch import FetchService
 from coordinator.broker.data.list_offsets import READ_COMMITTED
 from coordinator.broker.share.fetched_batches import FetchedBatches
 from coordinator.broker.share.sessions import TopicIdPartition
+from coordinator.broker.share.settings import RecordSettings
 from coordinator.broker.share.share_partition import ShareKey, SharePartition
 from coordinator.broker.share.share_partitions import SharePartitions
 from coordinator.broker.share.waiting import WaitingFetch, WaitingFetches
@@ -148,7 +149,7 @@ class ShareFetchService:
                 answer = found[topic_id, index] = PartitionData(partition_index=index, records=b"")
                 if left_records > 0 and part_bytes > 0 and share_partition.available_bytes(settings) != 0:
                     left_records -= yield from self._acquire(
-                        terms, share_partition, (part_bytes, left_records), size_bytes, answer
+                        terms, settings, share_partition, (part_bytes, left_records), size_bytes, answer
                     )
                     size_bytes += len(answer.records or b"")
         finally:
@@ -159,16 +160,18 @@ class ShareFetchService:
     def _acquire(
         self,
         terms: ShareFetchTerms,
+        settings: RecordSettings,
         share_partition: SharePartition,
         most: tuple[int, int],
         held_bytes: int,
         answer: PartitionData,
     ) -> Steps[int]:
         """Acquire records of one share partition; return how many. `most` are bytes and records."""
-        fetch_offset, is_committed = share_partition.window.next_fetch_offset(), share_partition.settings.is_committed
+        fetch_offset, is_committed = share_partition.window.next_fetch_offset(), settings.is_committed
         left_records = most[1]
         target = max(share_partition.window.end_offset, fetch_offset - 1) + left_records
-        data, read = yield from self._read_enough(share_partition, fetch_offset, target, most[0], held_bytes)
+        offsets = fetch_offset, target
+        data, read = yield from self._read_enough(share_partition, offsets, most[0], held_bytes, is_committed)
         if data.error_code == ErrorCode.OFFSET_OUT_OF_RANGE:
             share_partition.out_of_range()
         elif data.error_code != ErrorCode.NONE:
@@ -176,7 +179,12 @@ class ShareFetchService:
         elif data.records:
             limits = left_records, terms.batch_size, terms.is_record_limit
             acquired, count = share_partition.acquire(
-                terms.member_id, limits, fetch_offset, read, read.aborted(_aborted_of(data)) if is_committed else ()
+                terms.member_id,
+                settings,
+                limits,
+                fetch_offset,
+                read,
+                read.aborted(_aborted_of(data)) if is_committed else (),
             )
             share_partition.was_read(fetch_offset, read, target)
             if acquired:
@@ -191,10 +199,16 @@ class ShareFetchService:
         return 0
 
     def _read_enough(
-        self, share_partition: SharePartition, fetch_offset: int, target: int, most_bytes: int, held_bytes: int
+        self,
+        share_partition: SharePartition,
+        offsets: tuple[int, int],
+        most_bytes: int,
+        held_bytes: int,
+        is_committed: bool,
     ) -> Steps[tuple[ReadData, FetchedBatches]]:
-        """Read up to so many bytes, but no more than has the records up to `target`."""
-        log, is_committed = share_partition.log, share_partition.settings.is_committed
+        """Read up to so many bytes, but no more than has the records from the first of `offsets` to the second."""
+        fetch_offset, target = offsets
+        log = share_partition.log
         size_bytes = min(most_bytes, share_partition.reading.first_bytes(target - fetch_offset + 1))
         while True:
             yield held_bytes + size_bytes

@@ -244,6 +244,7 @@ class SharePartition:
     def acquire(
         self,
         member: str,
+        settings: RecordSettings,
         most: tuple[int, int, bool],
         fetch_offset: int,
         read: FetchedBatches,
@@ -252,7 +253,6 @@ class SharePartition:
         """Acquire records of what was read; `most` are max_records, batch_size, and whether it is a record limit."""
         if self.phase is not Phase.ACTIVE:
             return [], 0
-        settings = self.settings
         limits = AcquisitionLimits(*most, settings.delivery_count_limit, settings.record_locks_max)
         deadline_ms = self._parts.now_ms() + settings.lock_duration_ms
         acquired = acquire(self.window, member, limits, fetch_offset, read, deadline_ms, aborted)

@@ -28,6 +28,7 @@ SETTINGS = QUICK_GROUPS | {
     "auto.create.topics.enable": "true",
     "authorizer.class.name": STANDARD_AUTHORIZER,
     "super.users": "User:admin;User:ANONYMOUS",
+    "log.retention.ms": "-1",
     "group.share.assignment.interval.ms": "0",
     "group.streams.assignment.interval.ms": "0",
     "group.streams.initial.rebalance.delay.ms": "0",
