@@ -51,6 +51,7 @@ def _joined(
         "subscribed_pattern": metadata.pattern or "",
         "rack_id": metadata.rack_id or "",
         "fills_group": event.fills_group,
+        "rejected_as": event.rejected_as,
     }
 
 

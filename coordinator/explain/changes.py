@@ -256,6 +256,8 @@ class Joining(msgspec.Struct, frozen=True, gc=False):
     seq: int | None = None
     fills_group: bool = False
     """With it the group has as many members as it may have."""
+    rejected_as: str = ""
+    """The member id that its client had before, as its connection tells: it is the same process."""
 
 
 class Replacement(msgspec.Struct, frozen=True, gc=False):

@@ -137,4 +137,34 @@ MUTANTS: Final = (
         "return may_have_given_up or listened_ms >= timeout_ms > 0",
         "return may_have_given_up",
     ),
+    Mutant(
+        "a client that is muted after its removal waits no longer with a longer session",
+        "_outlasting_ms",
+        "if again.muted_since_ms is not None and again.muted_since_ms >= removal.last_heard_ms:",
+        "if False:",
+    ),
+    Mutant(
+        "when a client was muted last is not told with what is rejected",
+        "rejections._muted_since_ms",
+        "return None if from_ms is None else context.environment.wall.at(from_ms)",
+        "return None",
+    ),
+    Mutant(
+        "who asked again under its member id is back in the same process",
+        "comings.pauses_too_long",
+        "if all(pause.is_same_process for pause in pauses)",
+        "if all(facts.came_again(pause.removal) for pause in pauses)",
+    ),
+    Mutant(
+        "a connection does not tell who joins by it again",
+        "connection_at_removal.rejected_as",
+        'return "" if rejection is None or rejection.error != UNKNOWN_MEMBER else rejection.member_id',
+        'return ""',
+    ),
+    Mutant(
+        "a connection tells that a commit was refused amid a rebalance alone",
+        "note_refused_commit",
+        "if error in (ErrorCode.REBALANCE_IN_PROGRESS, ErrorCode.UNKNOWN_MEMBER_ID):",
+        "if error is ErrorCode.REBALANCE_IN_PROGRESS:",
+    ),
 )

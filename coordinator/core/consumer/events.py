@@ -34,6 +34,8 @@ class ConsumerMemberJoined(msgspec.Struct, GroupEvent, frozen=True, kw_only=True
     client_connection: ClientConnection | None = None
     fills_group: bool = False
     """Whether the group is full with it."""
+    rejected_as: str = ""
+    """As of `classic.events.MemberJoined`."""
 
     def apply(self, group: Group[ConsumerGroup]) -> None:
         member = ConsumerMember(

@@ -53,7 +53,8 @@ def _joined(history: FoldedGroup, event: schema.MemberJoined) -> None:
         tuple(event.protocols),
     )
     pending = history.pending
-    pending.add(pending.joined, Joining(event.member, event.time_ms, event.reason, event.seq, event.fills_group))
+    joining = Joining(event.member, event.time_ms, event.reason, event.seq, event.fills_group, event.rejected_as)
+    pending.add(pending.joined, joining)
     _note_join(history, event.member, event.join_ms, event.time_ms)
 
 
