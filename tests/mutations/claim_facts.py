@@ -164,7 +164,43 @@ MUTANTS: Final = (
     Mutant(
         "a connection tells that a commit was refused amid a rebalance alone",
         "note_refused_commit",
-        "if error in (ErrorCode.REBALANCE_IN_PROGRESS, ErrorCode.UNKNOWN_MEMBER_ID):",
-        "if error is ErrorCode.REBALANCE_IN_PROGRESS:",
+        "if error in LIVES:",
+        "if error in LIVES - {ErrorCode.UNKNOWN_MEMBER_ID}:",
+    ),
+    Mutant(
+        "a member that was missed consumed nothing, though it was heard later",
+        "_note_absence",
+        "if event.old_member_id in history.owners.missed:",
+        "if False:",
+    ),
+    Mutant(
+        "a member loses what its assignment had and this one has not, and nothing else",
+        "rebalances._assigned",
+        "history.owners.has_no_more(member, partitions, event.time_ms)",
+        "history.owners.revoked(member.member_id, event.lost, event.time_ms)",
+    ),
+    Mutant(
+        "others were assigned what a member had until then, though it had lost that",
+        "_apply_claims",
+        "owners.had_lost(event.member, event.lost, tracked.joined_ms or 0, event.time_ms)",
+        "pass",
+    ),
+    Mutant(
+        "a member of an unknown assignor that never asked for its assignment had it",
+        "members._rejoined",
+        "is_next and event.has_synced is False and may_keep_what_it_owns(history, tracked)",
+        "False",
+    ),
+    Mutant(
+        "a member of a cooperative assignor goes on with what it never had",
+        "_loses_what_it_had",
+        "return not history.owners.never_began(event.member.member_id, event.lost)",
+        "return True",
+    ),
+    Mutant(
+        "the coordinator waits for a SyncGroup from the begin of the next rebalance on",
+        "advice._stood_still",
+        "if removal.cause is not Cause.SYNC_TIMEOUT:",
+        "if True:",
     ),
 )

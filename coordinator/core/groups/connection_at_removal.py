@@ -67,6 +67,8 @@ class ConnectionAtRemoval(msgspec.Struct, frozen=True):
 
 
 UNKNOWN = ConnectionAtRemoval()
+LIVES: Final = frozenset({ErrorCode.REBALANCE_IN_PROGRESS, ErrorCode.UNKNOWN_MEMBER_ID})
+"""How a commit is refused of a client that is a member, or was one."""
 UNKNOWN_MEMBER: Final = ErrorCode.UNKNOWN_MEMBER_ID.name
 
 
@@ -113,11 +115,11 @@ def note_rejected(member_id: str, error: ErrorCode, context: OperationContext) -
 
 
 def note_refused_commit(member_id: str, error: ErrorCode, context: OperationContext) -> None:
-    """A commit that is refused, and says that its client lives.
+    """A commit that is refused, and says that its client lives, though it renews no session.
 
-    Of a member that waits for its assignment, whose session it does not renew; or of one that is none any more.
+    Of a member that waits for its assignment, or of one that is none any more.
     """
-    if error in (ErrorCode.REBALANCE_IN_PROGRESS, ErrorCode.UNKNOWN_MEMBER_ID):
+    if error in LIVES:
         note_rejected(member_id, error, context)
 
 

@@ -85,7 +85,7 @@ class RequestRejected(msgspec.Struct, GroupEvent, KnowsClient, frozen=True, kw_o
     oldest_version: int | None = None
     """The oldest one that it has."""
     muted_since_ms: int | None = None
-    """When the last throttle time of the client began, in wall-clock milliseconds; None: not asked, or none is known."""
+    """When the last throttle time of its client began, in wall-clock milliseconds; None: none is known."""
 
     def apply(self, group: Group[Any]) -> None:
         return

@@ -80,6 +80,11 @@ def _rejoined(history: FoldedGroup, event: schema.MemberRejoined) -> None:
         elif part is not None and _is_unreported(history, event, part):
             history.owners.never_had(event.member.member_id, part.gained, {})
     elif history.group_type not in OF_EPOCHS:
+        stable = history.latest_stable
+        part = None if stable is None else stable.members.get(event.member.member_id)
+        is_next = stable is not None and (joined_ms or 0) <= (stable.ended_ms or 0)
+        if part is not None and is_next and event.has_synced is False and may_keep_what_it_owns(history, tracked):
+            history.owners.never_had(event.member.member_id, part.gained, {})
         history.owners.gave_up(
             event.member.member_id,
             event.time_ms,
@@ -375,6 +380,8 @@ def _note_absence(history: FoldedGroup, event: schema.StaticMemberReplaced, left
     """
     if history.latest is not None and history.latest.outcome is not Outcome.STABLE:
         stopped_ms = left_ms or event.old_last_heard_ms or history.loaded_ms or event.time_ms
+        if event.old_member_id in history.owners.missed:
+            history.owners.lived(event.member.member_id, stopped_ms)
         history.owners.gave_up(event.member.member_id, stopped_ms, is_unsure=True)
 
 

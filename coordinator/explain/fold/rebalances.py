@@ -123,7 +123,7 @@ def _note_absent(history: FoldedGroup, generation: Generation, event: schema.Gen
         if existing is None or not existing.session_timeout_ms or heard_ms is None:
             continue
         if misses_heartbeats(event.time_ms - max(heard_ms, listened_ms), existing.session_timeout_ms):
-            history.owners.gave_up(absent.member_id, heard_ms, is_unsure=True)
+            history.owners.was_missed(absent.member_id, heard_ms)
 
 
 def _late_target(history: FoldedGroup, event: schema.GenerationStarted, epoch: int) -> None:
@@ -162,8 +162,8 @@ def _assigned(history: FoldedGroup, event: schema.MemberAssigned) -> None:
     if any(topic in owners.gone and topic not in owners.gone_before for topic in partitions):
         owners.stale = STALE_GENERATIONS
     history.owners.assigned(member, partitions, event.time_ms)
-    if event.lost:
-        history.owners.revoked(member.member_id, event.lost, event.time_ms)
+    if not event.unnamed_partitions:
+        history.owners.has_no_more(member, partitions, event.time_ms)
 
 
 def _apply_claims(
@@ -183,7 +183,8 @@ def _apply_claims(
         if event.kept and _has_rejoined(history, tracked):
             # It had lost all that before it rejoined, as clients do that find no coordinator for some time.
             owners.gave_up(event.member.member_id, tracked.joined_ms or 0, is_unsure=True)
-        elif event.lost and not event.kept and "cooperative" not in protocol_name and not _is_new(history, tracked):
+            owners.had_lost(event.member, event.lost, tracked.joined_ms or 0, event.time_ms)
+        elif "cooperative" not in protocol_name and _loses_what_it_had(history, event, tracked):
             owners.went_on(event.member.member_id, had)  # until now, as its protocol is cooperative
     elif _may_have_kept(history, event, tracked):
         owners.went_on(event.member.member_id, had)  # until now, perhaps
@@ -192,10 +193,15 @@ def _apply_claims(
 
 def _may_have_kept(history: FoldedGroup, event: schema.MemberAssigned, tracked: MemberSoFar) -> bool:
     """Whether a member loses all that it had, and nobody knows yet whether it gave that up when it rejoined."""
-    loses_all = event.claimed == 0 and bool(event.lost) and not event.kept
-    if not loses_all or _is_new(history, tracked) or history.owners.never_began(event.member.member_id, event.lost):
+    is_open = event.claimed == 0 and _loses_what_it_had(history, event, tracked)
+    return is_open and may_keep_what_it_owns(history, tracked)
+
+
+def _loses_what_it_had(history: FoldedGroup, event: schema.MemberAssigned, tracked: MemberSoFar) -> bool:
+    """Whether a member loses all that it was assigned, and had some of that."""
+    if not event.lost or event.kept or _is_new(history, tracked):
         return False
-    return may_keep_what_it_owns(history, tracked)
+    return not history.owners.never_began(event.member.member_id, event.lost)
 
 
 def _is_new(history: FoldedGroup, tracked: MemberSoFar) -> bool:

@@ -150,8 +150,13 @@ def _for_removal(removal: Removal, context: Context, because: list[Claim]) -> Ad
 
 
 def _stood_still(removal: Removal, context: Context) -> bool:
-    """Whether the coordinator stood still for half of the time in which it waited for a member, or longer."""
-    from_ms = max(context.generation.disturbed_ms, removal.at_ms - (removal.rebalance_timeout_ms or 0))
+    """Whether the coordinator stood still for half of the time in which it waited for a member, or longer.
+
+    For SyncGroup it waits in the generation before, which its removal disturbs.
+    """
+    from_ms = removal.at_ms - (removal.rebalance_timeout_ms or 0)
+    if removal.cause is not Cause.SYNC_TIMEOUT:
+        from_ms = max(context.generation.disturbed_ms, from_ms)
     paused_ms = sum(
         max(0, min(coordinator_event.until_ms, removal.at_ms) - max(coordinator_event.from_ms, from_ms))
         for coordinator_event in context.history.coordinator_events

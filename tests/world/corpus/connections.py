@@ -254,4 +254,10 @@ FOUND: Final[dict[str, History]] = {
         Action(25_984, "mute", 0, 14_239),
         until_ms=40_000,
     ),
+    "nothing is read of a member from the answer to its JoinGroup on": history(
+        [JAVA, JAVA],
+        Action(15_000, "block", 1, 12_000),
+        Action(16_000, "grow_topic", 0, 3),
+        Action(26_500, "mute", 0, 20_000),
+    ),
 }
