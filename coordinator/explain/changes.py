@@ -296,6 +296,11 @@ class Changes(msgspec.Struct, gc=False):
     unnamed: int = 0
     """Changes beyond `CHANGES_KEPT_MAX`."""
 
+    def take_joined(self) -> list[Joining]:
+        """Who joined, which is counted elsewhere."""
+        joined, self.joined = self.joined, []
+        return joined
+
     def add(
         self, kept: list[Joining] | list[Removal] | list[Replacement] | list[Resubscription], change: object
     ) -> None:

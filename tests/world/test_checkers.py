@@ -93,7 +93,7 @@ MUTED: Final = of([JAVA, JAVA], Action(20_000, "mute", 1, 15_000))
 REFUSED: Final = of([JAVA, JAVA], Action(20_000, "refuse", 1, 15_000))
 MODERN_STATIC: Final = MODERN._replace(instance_id="i-1")
 STATIC_CLOSED: Final = of([MODERN_STATIC], Action(20_000, "close"))
-MODERN_GROWN: Final = of([MODERN], Action(15_000, "grow_topic", 0, 6), Action(18_000, "stop_coordinator", 0, 1_000))
+MODERN_GROWN: Final = of([MODERN], Action(17_990, "grow_topic", 0, 6), Action(18_000, "stop_coordinator", 0, 1_000))
 OTHER_TOPICS: Final = of(
     [ConsumerSetup(topics=("t", "u"), instance_id="i-0")], Action(17_000, "unsubscribe"), Action(22_000, "subscribe")
 )

@@ -185,7 +185,8 @@ class PatternsResolved(msgspec.Struct, GroupEvent, frozen=True, kw_only=True):
     """The topics that match the regular expressions of the group, as far as members still subscribe to them.
 
     `topics_version` is that of the topics; None: they could not be resolved. `appeared` are the topics that a regular
-    expression matches which was resolved before and did not match them then: they are new.
+    expression matches which was resolved before and did not match them then: they are new. `raises_epoch`: the group
+    epoch rises with them.
     """
 
     group_id: str
@@ -193,6 +194,7 @@ class PatternsResolved(msgspec.Struct, GroupEvent, frozen=True, kw_only=True):
     resolved: Mapping[str, ResolvedPattern]
     topics_version: int | None
     appeared: frozenset[str] = frozenset()
+    raises_epoch: bool = False
 
     def apply(self, group: Group[ConsumerGroup]) -> None:
         consumer = group.membership

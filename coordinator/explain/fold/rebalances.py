@@ -271,6 +271,9 @@ def _stable(history: FoldedGroup, event: schema.GenerationStable) -> None:
     generation.become_stable(event)
     if generation.reconciliations is not None:
         generation.reconciliations.ended()
+    if generation.is_epoch:
+        # Who joined since it started, without raising another epoch, is a member of this one.
+        generation.changes.joined += history.pending.take_joined()
     history.ended.append(generation)
     # Logs of another Kafka's brokers name no partitions.
     are_recorded = not generation.has_gap and event.partitions is not None
