@@ -286,6 +286,15 @@ class Resubscription(msgspec.Struct, frozen=True, gc=False):
     seq: int | None = None
 
 
+class FoundTopics(msgspec.Struct, frozen=True, gc=False):
+    """Regular expressions of members were matched with the names of all topics (KIP-848)."""
+
+    at_ms: int
+    seq: int
+    patterns: dict[str, list[str]]
+    """Regular expression → the topics that it matches; empty: they are too many to be named."""
+
+
 class Changes(msgspec.Struct, gc=False):
     """Who came and who went, until a generation starts with those who remain."""
 
@@ -295,6 +304,8 @@ class Changes(msgspec.Struct, gc=False):
     resubscribed: list[Resubscription] = []
     unnamed: int = 0
     """Changes beyond `CHANGES_KEPT_MAX`."""
+    found: "FoundTopics | None" = None
+    """The last time that regular expressions were looked up."""
 
     def take_joined(self) -> list[Joining]:
         """Who joined, which is counted elsewhere."""

@@ -203,4 +203,34 @@ MUTANTS: Final = (
         "if removal.cause is not Cause.SYNC_TIMEOUT:",
         "if True:",
     ),
+    Mutant(
+        "who came with a regular expression raised the next epoch, whatever did",
+        "GroupAuditState.begin_epoch",
+        "if own and cause is not TOPICS_CHANGED and own[0].at_ms < at_ms:",
+        "if False:",
+    ),
+    Mutant(
+        "who came with a regular expression that finds nothing new raises an epoch later",
+        "consumer._patterns_resolved",
+        "if not event.raises_epoch:",
+        "if False:",
+    ),
+    Mutant(
+        "an epoch of an empty group has not begun when its first member comes",
+        "consumer_epochs._began",
+        "if state.is_rebalancing:",
+        "if True:",
+    ),
+    Mutant(
+        "regular expressions that were looked up are topics that changed",
+        "causes._claim_of",
+        "if found is not None:",
+        "if False:",
+    ),
+    Mutant(
+        "what regular expressions match is forgotten by the next rebalance",
+        "Context.found_at",
+        "if found is not None and found.at_ms == at_ms:",
+        "if found is not None and found.at_ms == at_ms and generation is self.generation:",
+    ),
 )

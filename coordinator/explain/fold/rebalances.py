@@ -6,7 +6,7 @@ from typing import Any, Final
 from coordinator.audit import schema
 from coordinator.audit.schema import AuditEvent
 from coordinator.core.causes import Cause
-from coordinator.explain.changes import Changes, misses_heartbeats
+from coordinator.explain.changes import Changes, FoundTopics, misses_heartbeats
 from coordinator.explain.fold.members import may_keep_what_it_owns
 from coordinator.explain.folded_group import EMPTY, RECONCILED, STABLE, FoldedGroup
 from coordinator.explain.generation import OF_EPOCHS, Generation, LateTarget, Outcome
@@ -79,6 +79,10 @@ def _rebalance_started(history: FoldedGroup, event: schema.RebalanceStarted) -> 
             generation.part_of(joined.member).join_ms = 0
     if event.cause in JOINS and event.member is not None and event.member.member_id in history.members:
         generation.part_of(event.member).join_ms = 0
+
+
+def _patterns_resolved(history: FoldedGroup, event: schema.PatternsResolved) -> None:
+    history.pending_changes.found = FoundTopics(event.time_ms, event.seq, event.patterns)
 
 
 def _generation_started(history: FoldedGroup, event: schema.GenerationStarted) -> None:
@@ -311,6 +315,7 @@ def _emptied(history: FoldedGroup, event: schema.GroupEmptied) -> None:
 
 HANDLERS: Final[Mapping[type[AuditEvent], Callable[[FoldedGroup, Any], None]]] = {
     schema.MemberReconciled: _reconciled,
+    schema.PatternsResolved: _patterns_resolved,
     schema.RebalanceStarted: _rebalance_started,
     schema.GenerationStarted: _generation_started,
     schema.MemberAssigned: _assigned,

@@ -1,5 +1,6 @@
 """Why a rebalance began: true by what processes said and did, and by what administrators did."""
 
+import re
 from itertools import combinations
 from typing import Final
 
@@ -279,7 +280,28 @@ def impossible(claim: Claim, truth: Truth, context: Context) -> str | None:
 
 
 def caused(claim: claims.Caused, truth: Truth, context: Context) -> str | None:
+    if claim.cause is Cause.TOPICS_CHANGED and not any(
+        context.begin_ms < change.at_ms <= context.known_ms for change in truth.topic_changes
+    ):
+        return "no topic has changed"
     return "nothing in this world brings it about" if claim.cause in IMPOSSIBLE else None
+
+
+def topics_found(claim: claims.TopicsFound, truth: Truth, context: Context) -> str | None:
+    asked = {subscription.pattern for process in truth.processes for subscription in process.subscriptions}
+    names = {change.name for change in truth.topic_changes}
+    # It may be of an epoch that this one superseded.
+    moments = [context.disturbed_ms, context.began_ms]
+    moments += [change.at_ms for change in truth.topic_changes if moments[0] <= change.at_ms <= moments[1]]
+    for each in claim.found:
+        pattern, topics = each.pattern, each.topics
+        if pattern not in asked:
+            return f"nobody subscribes to {pattern}"
+        fitting = [name for name in names if re.fullmatch(pattern, name)]
+        matching = [{name for name in fitting if truth.topic_at(name, at_ms)[1]} for at_ms in moments]
+        if set(topics) not in matching:
+            return f"{pattern} matches {sorted(matching[-1])}"
+    return None
 
 
 def assignor_changed(claim: claims.AssignorChanged, truth: Truth, context: Context) -> str | None:
@@ -300,6 +322,7 @@ CHECKS: Final[dict[type[Claim], Check]] = {
     claims.Joined: joined,
     claims.Resubscribed: resubscribed,
     claims.TopicChanged: topic_changed,
+    claims.TopicsFound: topics_found,
     claims.LeaderAsked: leader_asked,
     claims.Rejoined: rejoined,
     claims.Left: left,
