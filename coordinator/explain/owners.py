@@ -180,6 +180,12 @@ class Owners(msgspec.Struct, gc=False):
             if owner.stopped_ms is not None and owner.stopped_ms < heard_ms and not owner.is_revoked:
                 owner.stopped_ms = heard_ms
 
+    def doubt(self, member_id: str) -> None:
+        """A member claims nothing of what it has stopped to consume: it may have had nothing of it before, either."""
+        for partition in self.owned.get(member_id, ()):
+            owner = self.by_partition[partition]
+            owner.is_unsure |= owner.stopped_ms is not None
+
     def had_lost(self, member: MemberRef, taken: TopicPartitions, stopped_ms: int, assigned_ms: int) -> None:
         """A member had lost what it had before it rejoined, and others were assigned that at a time."""
         for partition in flat(taken):

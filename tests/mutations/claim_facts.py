@@ -233,4 +233,16 @@ MUTANTS: Final = (
         "if found is not None and found.at_ms == at_ms:",
         "if found is not None and found.at_ms == at_ms and generation is self.generation:",
     ),
+    Mutant(
+        "a member that claims nothing stopped when it rejoined, and not before",
+        "_apply_claims",
+        "owners.doubt(event.member.member_id)",
+        "pass",
+    ),
+    Mutant(
+        "a member that may have sent SyncGroup before a load had its part",
+        "members._rejoined",
+        "history.owners.is_unsure = True",
+        "pass",
+    ),
 )

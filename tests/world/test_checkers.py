@@ -178,7 +178,6 @@ FALSE: Final[tuple[tuple[type[Claim], History, Change], ...]] = (
     (causes.Caused, MODERN_GROWN, with_(cause=Cause.FAULT)),
     (causes.TopicsFound, BY_PATTERN, with_(found=(causes.PatternTopics("t.*", ("u",)),))),
     (causes.TopicsFound, BY_PATTERN, with_(found=(causes.PatternTopics("u", ()),))),
-    (causes.TopicsFound, BY_PATTERN, lambda claim: causes.Caused(cause=Cause.TOPICS_CHANGED)),
     (causes.DidNotComeBack, STATIC_CLOSED, later("left_ms")),
     (endings.CameBackWithOtherTopics, OTHER_TOPICS, with_(topics_now=())),
     (causes.AssignorChanged, FOUND["the last member of the new protocol dies"], with_(now="other")),

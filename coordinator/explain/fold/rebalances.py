@@ -7,7 +7,7 @@ from coordinator.audit import schema
 from coordinator.audit.schema import AuditEvent
 from coordinator.core.causes import Cause
 from coordinator.explain.changes import Changes, FoundTopics, misses_heartbeats
-from coordinator.explain.fold.members import may_keep_what_it_owns
+from coordinator.explain.fold.members import keeps_what_it_owns, may_keep_what_it_owns
 from coordinator.explain.folded_group import EMPTY, RECONCILED, STABLE, FoldedGroup
 from coordinator.explain.generation import OF_EPOCHS, Generation, LateTarget, Outcome
 from coordinator.explain.known_member import MemberSoFar
@@ -187,6 +187,8 @@ def _apply_claims(
         if event.kept and _has_rejoined(history, tracked):
             # It had lost all that before it rejoined, as clients do that find no coordinator for some time.
             owners.gave_up(event.member.member_id, tracked.joined_ms or 0, is_unsure=True)
+            if keeps_what_it_owns(history, tracked):
+                owners.doubt(event.member.member_id)
             owners.had_lost(event.member, event.lost, tracked.joined_ms or 0, event.time_ms)
         elif "cooperative" not in protocol_name and _loses_what_it_had(history, event, tracked):
             owners.went_on(event.member.member_id, had)  # until now, as its protocol is cooperative

@@ -158,4 +158,11 @@ FOUND: Final[dict[str, History]] = {
         initial_delay_ms=3_000,
         until_ms=40_000,
     ),
+    "a member of the company's assignor claims nothing, as its application is busy": history(
+        [COMPANY, COMPANY],
+        Action(4_281, "block", 0, 7_547),
+        Action(7_739, "proxy", 0, 1_385),
+        initial_delay_ms=3_000,
+        seed=81_502_163,
+    ),
 }

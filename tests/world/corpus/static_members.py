@@ -260,4 +260,17 @@ FOUND: Final[dict[str, History]] = {
         Action(33_355, "close", 0, 6_989),
         seed=81_104_827,
     ),
+    "a SyncGroup is not read before the coordinator stops, and its member never had its part": history(
+        [
+            COOPERATIVE,
+            COOPERATIVE._replace(max_poll_interval_ms=20_000),
+            COOPERATIVE._replace(instance_id="i-2"),
+            COOPERATIVE,
+            COOPERATIVE._replace(instance_id="i-4", max_poll_interval_ms=20_000),
+        ],
+        Action(11_396, "mute", 2, 19_797),
+        Action(22_597, "stop_coordinator", 4, 5_984),
+        max_size=4,
+        seed=81_501_903,
+    ),
 }
