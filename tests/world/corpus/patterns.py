@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from tests.world.corpus.shapes import MODERN, history
+from tests.world.corpus.shapes import JAVA, MODERN, history
 from tests.world.history import Action, History
 
 NOTHING: Final = MODERN._replace(topics=(), pattern="none")
@@ -28,5 +28,8 @@ FOUND: Final[dict[str, History]] = {
         Action(20_000, "subscribe_to_pattern", 1, 1),
         Action(24_000, "create_other_topic", 0, 3),
         Action(38_000, "delete_other_topic", 0, 0),
+    ),
+    "a member joins before the topics of a regular expression are assigned": history(
+        [MODERN._replace(topics=(), pattern="[tu]"), JAVA]
     ),
 }
