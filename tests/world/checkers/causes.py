@@ -10,6 +10,7 @@ from coordinator.explain.claims import causes as claims
 from coordinator.explain.claims.claim import Claim
 from tests.world.checkers.context import Check, Context
 from tests.world.checkers.course import arrived, started_ms
+from tests.world.checkers.silences import own_fault
 from tests.world.checkers.tolerances import BEAT_MS, EXPIRY_MS, INSTANT_MS, NETWORK_MS
 from tests.world.clients import COOPERATIVE
 from tests.world.truth import Fate, ProcessTruth, Truth, Way
@@ -34,10 +35,16 @@ def joined(claim: claims.Joined, truth: Truth, context: Context) -> str | None:
         return "it never was a member"
     # Who comes with a regular expression is a member before its topics are found, which is what raises the epoch.
     process = truth.process_of(member_id)
-    since_ms = _since(context)
-    if process is not None and any(subscription.pattern for subscription in process.subscriptions):
-        since_ms = min(since_ms, context.disturbed_ms - RESOLVED_APART_MS - BEAT_MS)
-    if not any(since_ms <= each.from_ms <= context.known_ms + INSTANT_MS for each in found):
+    by_pattern = process is not None and any(subscription.pattern for subscription in process.subscriptions)
+
+    def is_of_it(from_ms: int) -> bool:
+        since_ms = _since(context)
+        if process is not None and by_pattern:  # a heartbeat asks for the topics, if there is one
+            waits_ms = own_fault(process, truth, from_ms, context.disturbed_ms) + RESOLVED_APART_MS + BEAT_MS
+            since_ms = min(since_ms, context.disturbed_ms - waits_ms)
+        return since_ms <= from_ms <= context.known_ms + INSTANT_MS
+
+    if not any(is_of_it(each.from_ms) for each in found):
         return "it was a member since before, or later"
     return None
 
