@@ -113,6 +113,8 @@ FIELDS: Final[dict[str, str]] = {
     "absent": "static members that did not join in time, and when each was last heard",
     "gone_topics": "topics that were deleted since the last generation",
     "fills_group": "whether the group is as large as its limit allows, with this member",
+    "rejected_as": "the member id of before, of which its connection was told that there is none; empty: it was not",
+    "muted_since_ms": "when the last throttle time of its client began, in ms since the epoch; null: none is known",
     "old_last_heard_ms": "when the client before was last heard, in ms since the epoch; null if not known",
     "heard_late_ms": "how long what was heard last may have waited to be read, because of a quota; null: it had not",
     "has_synced": "whether it asked for its assignment since it joined last, in a classic group; null: not known",

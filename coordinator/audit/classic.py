@@ -37,6 +37,7 @@ def _joined(
         "subscribed_pattern": "",
         "rack_id": "",
         "fills_group": event.fills_group,
+        "rejected_as": event.rejected_as,
     }
 
 

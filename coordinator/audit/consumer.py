@@ -51,6 +51,7 @@ def _joined(
         "subscribed_pattern": metadata.pattern or "",
         "rack_id": metadata.rack_id or "",
         "fills_group": event.fills_group,
+        "rejected_as": event.rejected_as,
     }
 
 
@@ -217,6 +218,9 @@ def _stable(
     silent_partition_ms, commits_rejected = state.silent_partition_ms, state.commits_rejected
     moved, unowned_partition_ms = state.moved, state.unowned_partition_ms
     state.forget_old_owners()
+    if not group.is_resolving and group.patterns.keys() >= group.pattern_subscribers.keys():
+        # Who came with a regular expression raises no epoch but with the topics that it finds.
+        state.forget_epoch_triggers()
     state.end_rebalance()
     state.is_rebalancing = False
     return {
@@ -242,6 +246,8 @@ def _stable(
 def _patterns_resolved(
     event: events.PatternsResolved, group: ConsumerGroup, state: GroupAuditState, before: GroupState, world: World
 ) -> Fields | None:
+    if not event.raises_epoch:
+        state.forget_epoch_triggers()  # who came with a regular expression that finds nothing new
     if not event.resolved:
         return None
     for topic in sorted(event.appeared)[: schema.TOPICS_NAMED_MAX]:

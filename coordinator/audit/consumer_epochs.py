@@ -14,6 +14,7 @@ from coordinator.audit.fields import Fields
 from coordinator.audit.group_state import GroupAuditState
 from coordinator.audit.kind_audit import Projection
 from coordinator.audit.world import Topic, World
+from coordinator.core.causes import Cause
 from coordinator.core.consumer import events
 from coordinator.core.consumer.group import ConsumerGroup
 from coordinator.core.consumer.target_events import (
@@ -61,6 +62,22 @@ def _target_asked(
     state.of_kind = AskedTarget(
         event.epoch, state.rebalance_started_ms, _subscribed_topics(group, world), triggers, unnamed_triggers
     )
+
+
+def _began(
+    event: events.TargetAssignmentComputed,
+    group: ConsumerGroup,
+    state: GroupAuditState,
+    before: GroupState,
+    world: World,
+) -> Fields | None:
+    """An epoch that rose when nobody was there, and that a member began who joined without raising it.
+
+    So does one that subscribes to a regular expression alone, as long as its topics are not found.
+    """
+    if state.is_rebalancing:
+        return None
+    return epochs.began(Cause.NEW_MEMBER, event.member_id, "", event.at_ms, group, state, world)
 
 
 def _generation_started(
@@ -124,6 +141,9 @@ PROJECTIONS: Final[Mapping[type, tuple[Projection, ...]]] = {
     TargetComputationStarted: (Projection(None, _target_asked),),
     TargetComputationEnded: (Projection(None, _asked_in_vain),),
     TargetComputationFailed: (Projection(None, _asked_in_vain),),
-    events.TargetAssignmentComputed: (Projection(schema.GenerationStarted, _generation_started),),
+    events.TargetAssignmentComputed: (
+        Projection(schema.RebalanceStarted, _began),
+        Projection(schema.GenerationStarted, _generation_started),
+    ),
 }
 """Core events of group epochs → their projections."""

@@ -32,19 +32,26 @@ def superseded(
 
 def rebalance_started(event: Any, group: Any, state: GroupAuditState, before: GroupState, world: World) -> Fields:
     """Of an event that raises the group epoch: with `cause`, `member_id` and `reason`."""
-    state.start_rebalance((), event.at_ms)
+    return began(event.cause, event.member_id, event.reason, event.at_ms, group, state, world)
+
+
+def began(
+    cause: Cause, member_id: str, reason: str, at_ms: int, group: Any, state: GroupAuditState, world: World
+) -> Fields:
+    """The fields of `schema.RebalanceStarted`; of an epoch that rose when nobody was there it is its first member."""
+    state.start_rebalance((), at_ms)
     state.is_rebalancing = True
-    existing = state.members.get(event.member_id)
+    existing = state.members.get(member_id)
     member = None if existing is None else existing.member
-    triggers = state.begin_epoch(event.cause, member, event.reason, event.at_ms)
+    triggers = state.begin_epoch(cause, member, reason, at_ms)
     trigger = triggers[0]
-    if trigger.cause is not event.cause:
-        trigger = next(trigger for trigger in triggers if trigger.cause is event.cause)
+    if trigger.cause is not cause:
+        trigger = next(trigger for trigger in triggers if trigger.cause is cause)
     # What changed while nobody was there began no rebalance.
-    is_first = event.cause is Cause.NEW_MEMBER and len(group.members) == 1
+    is_first = cause is Cause.NEW_MEMBER and len(group.members) == 1
     changed = {} if is_first else world.changed(state.topics)
     return {
-        "cause": event.cause,
+        "cause": cause,
         "member": trigger.member,
         "reason": trigger.reason,
         "members": len(group.members),

@@ -153,6 +153,9 @@ class GroupAuditState:
         """The triggers of the epoch that begins, which become triggers of the rebalance: at most
         `TRIGGERS_NAMED_MAX`. One with this cause is among them."""
 
+    def forget_epoch_triggers(self) -> None:
+        """What was to raise an epoch has raised none."""
+
     def note_first_trigger(self, trigger: Trigger) -> None: ...
     def pop_triggers(self) -> tuple[list[Trigger], int]:
         """The triggers, and how many more there were; the next rebalance begins without any."""

@@ -4,6 +4,7 @@ cimport cython
 from libc.stdint cimport int64_t
 
 from coordinator.audit import schema
+from coordinator.core.causes import Cause
 from coordinator.core.consumer_protocol import count_claimed, read_assignment, read_subscription
 
 cdef int64_t PARTITIONS_NAMED_MAX = schema.PARTITIONS_NAMED_MAX
@@ -16,6 +17,8 @@ cdef object Trigger = schema.Trigger
 # Most groups have nothing of a kind: they share these, and get one of their own before something is added.
 cdef dict NO_ENTRIES = {}
 cdef list NO_ITEMS = []
+cdef object TOPICS_CHANGED = Cause.TOPICS_CHANGED
+cdef frozenset WAITING_CAUSES = frozenset({Cause.NEW_MEMBER, Cause.METADATA_CHANGED})
 
 cdef enum:
     GONE_MAX = 100                      # removed members that are remembered, to know them when they come again
@@ -168,6 +171,8 @@ cdef class GroupAuditState:
     def begin_epoch(self, cause, member, reason, int64_t at_ms):
         cdef list own = self.epoch_triggers
         self.epoch_triggers = NO_ITEMS
+        if own and cause is not TOPICS_CHANGED and own[0].at_ms < at_ms:
+            own = self._set_aside(own, at_ms)
         for trigger in own:
             if trigger.cause is cause:
                 break
@@ -178,6 +183,22 @@ cdef class GroupAuditState:
         if room > 0:
             self.triggers = [*self.triggers, *own[:room]]
         return own
+
+    cdef list _set_aside(self, list own, int64_t at_ms):
+        # Who came before with a regular expression raises an epoch with the topics that it finds.
+        cdef list now = []
+        cdef list waiting = []
+        for trigger in own:
+            if trigger.at_ms >= at_ms or trigger.cause not in WAITING_CAUSES:
+                now.append(trigger)
+            elif trigger.member is not None and trigger.member.member_id in self.members:
+                waiting.append(trigger)
+        if waiting:
+            self.epoch_triggers = waiting
+        return now
+
+    def forget_epoch_triggers(self):
+        self.epoch_triggers = NO_ITEMS
 
     def note_first_trigger(self, trigger):
         self.triggers = [trigger, *self.triggers]

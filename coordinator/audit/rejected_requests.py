@@ -67,6 +67,7 @@ def _rejection(event: RequestRejected, group: Membership, count: int) -> Fields:
         "group_protocols": _cut(group.shared_protocols(PROTOCOLS_SEARCHED_MAX)) if event.protocols else [],
         "refused_version": event.refused_version,
         "oldest_version": event.oldest_version,
+        "muted_since_ms": event.muted_since_ms,
     }
 
 

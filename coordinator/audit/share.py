@@ -48,6 +48,7 @@ def _joined(
         "subscribed_pattern": "",
         "rack_id": event.metadata.rack_id or "",
         "fills_group": event.fills_group,
+        "rejected_as": "",
     }
 
 

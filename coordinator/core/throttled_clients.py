@@ -28,5 +28,10 @@ class ThrottledClients:
         start_ms, end_ms = self._last.get((client_id, client_host), (0, 0))
         return 0 if start_ms < from_ms else max(0, min(end_ms, until_ms) - start_ms)
 
+    def began(self, client_id: str, client_host: str) -> int | None:
+        """When the last throttle time of a client began; None: none is known."""
+        known = self._last.get((client_id, client_host))
+        return None if known is None else known[0]
+
 
 NO_THROTTLED_CLIENTS: Final = ThrottledClients()

@@ -256,6 +256,8 @@ class Joining(msgspec.Struct, frozen=True, gc=False):
     seq: int | None = None
     fills_group: bool = False
     """With it the group has as many members as it may have."""
+    rejected_as: str = ""
+    """The member id that its client had before, as its connection tells: it is the same process."""
 
 
 class Replacement(msgspec.Struct, frozen=True, gc=False):
@@ -284,6 +286,15 @@ class Resubscription(msgspec.Struct, frozen=True, gc=False):
     seq: int | None = None
 
 
+class FoundTopics(msgspec.Struct, frozen=True, gc=False):
+    """Regular expressions of members were matched with the names of all topics (KIP-848)."""
+
+    at_ms: int
+    seq: int
+    patterns: dict[str, list[str]]
+    """Regular expression → the topics that it matches; empty: they are too many to be named."""
+
+
 class Changes(msgspec.Struct, gc=False):
     """Who came and who went, until a generation starts with those who remain."""
 
@@ -293,6 +304,13 @@ class Changes(msgspec.Struct, gc=False):
     resubscribed: list[Resubscription] = []
     unnamed: int = 0
     """Changes beyond `CHANGES_KEPT_MAX`."""
+    found: "FoundTopics | None" = None
+    """The last time that regular expressions were looked up."""
+
+    def take_joined(self) -> list[Joining]:
+        """Who joined, which is counted elsewhere."""
+        joined, self.joined = self.joined, []
+        return joined
 
     def add(
         self, kept: list[Joining] | list[Removal] | list[Replacement] | list[Resubscription], change: object

@@ -29,6 +29,8 @@ class Visit:
     back_ms: int | None
     back_id: str = ""
     """The member id that it came back with."""
+    is_same_process: bool = False
+    """Whether it surely is the same process: by its connection, or by a member id that nobody else has (KIP-848)."""
 
 
 class Facts:
@@ -145,7 +147,7 @@ class Facts:
                     waiting.popleft()
                 is_back = waiting and waiting[0].at_ms - removal.at_ms <= RETURN_MS
                 back = waiting.popleft() if is_back else None
-                visit = Visit(removal, None) if back is None else Visit(removal, back.at_ms, back.member.member_id)
+                visit = Visit(removal, None) if back is None else _visit(removal, back)
                 visits[identity(removal.member)].append(visit)
         return visits
 
@@ -184,6 +186,11 @@ class Facts:
             for names, number in count.items():
                 most[names] = max(most[names], number)
         return most
+
+
+def _visit(removal: Removal, back: Joining) -> Visit:
+    known_ids = back.member.member_id, back.rejected_as
+    return Visit(removal, back.at_ms, back.member.member_id, removal.member.member_id in known_ids)
 
 
 def densest(items: Iterable[T], window_ms: int, time_of: Callable[[T], int]) -> list[T]:

@@ -140,6 +140,8 @@ class Owners(msgspec.Struct, gc=False):
     """Whether events say when members that rejoin were heard before; older ones do not."""
     claiming: set[str] = set()
     """Protocols whose members were seen to keep what they own while they rebalance, whatever their names."""
+    missed: set[str] = set()
+    """Members that stopped as far as their silence tells, which are members still."""
     are_complete: bool = True
     """False after events are missing or name no partitions, until an assignment names all of them again."""
 
@@ -165,6 +167,35 @@ class Owners(msgspec.Struct, gc=False):
                 # Until it was assigned the partition, that had no owner because of the one before, if there was one.
                 owner.stopped_ms, owner.is_revoked = max(at_ms, owner.owned_ms), False
                 owner.is_unsure = is_unsure or sign_ms < owner.assigned_ms
+
+    def was_missed(self, member_id: str, at_ms: int) -> None:
+        """A static member did not join, and nothing was heard of it since then."""
+        self.missed.add(member_id)
+        self.gave_up(member_id, at_ms, is_unsure=True)
+
+    def lived(self, member_id: str, heard_ms: int) -> None:
+        """A member that was missed was heard all the same: it may have had until then what it had."""
+        for partition in self.owned.get(member_id, ()):
+            owner = self.by_partition[partition]
+            if owner.stopped_ms is not None and owner.stopped_ms < heard_ms and not owner.is_revoked:
+                owner.stopped_ms = heard_ms
+
+    def doubt(self, member_id: str) -> None:
+        """A member claims nothing of what it has stopped to consume: it may have had nothing of it before, either."""
+        for partition in self.owned.get(member_id, ()):
+            owner = self.by_partition[partition]
+            owner.is_unsure |= owner.stopped_ms is not None
+
+    def had_lost(self, member: MemberRef, taken: TopicPartitions, stopped_ms: int, assigned_ms: int) -> None:
+        """A member had lost what it had before it rejoined, and others were assigned that at a time."""
+        for partition in flat(taken):
+            owner = self.by_partition.get(partition)
+            is_another = owner is not None and owner.member_id != member.member_id and owner.owned_ms == assigned_ms
+            was_its_own = self.before.get(partition) == member.member_id and stopped_ms < assigned_ms
+            if is_another and was_its_own and partition not in self.idle:
+                self.names[member.member_id] = member
+                had = Owner(member.member_id, is_unsure=True)
+                self._note_idle(partition, had, stopped_ms, assigned_ms)
 
     def went_on(self, member_id: str, had: TopicPartitions | None = None) -> None:
         """It turns out that a member stopped nothing of what it had when it rejoined; None: all that it owned last."""
@@ -219,6 +250,14 @@ class Owners(msgspec.Struct, gc=False):
             owner = self.by_partition.get(partition)
             if owner is not None and owner.member_id == member_id and owner.stopped_ms is None:
                 owner.stopped_ms, owner.is_revoked, owner.is_unsure = at_ms, True, is_unsure
+
+    def has_no_more(self, member: MemberRef, partitions: TopicPartitions, at_ms: int) -> None:
+        """A member is assigned these alone: what it has besides it gives up, as it never learned that it lost that."""
+        left = {topic: set(indexes) for topic, indexes in partitions.items()}
+        for partition in self.owned.get(member.member_id, ()):
+            owner = self.by_partition[partition]
+            if owner.stopped_ms is None and partition[1] not in left.get(partition[0], ()):
+                owner.stopped_ms, owner.is_revoked, owner.is_unsure = at_ms, True, False
 
     # ---- members begin
 
@@ -289,6 +328,7 @@ class Owners(msgspec.Struct, gc=False):
         first = left.count(None)
         is_partial = self.is_unsure
         self.before, self.idle, self.is_unsure, self.handed_over = {}, {}, False, set()
+        self.missed.clear()
         for member_id in [name for name in self.names if not self.owned.get(name)]:
             self.owned.pop(member_id, None)
             del self.names[member_id]

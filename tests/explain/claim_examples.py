@@ -105,6 +105,8 @@ STORY: Final[tuple[Claim, ...]] = (
     causes.Resubscribed(member=ONE, change=causes.Change.NONE_KNOWN),
     causes.TopicChanged(topic="orders", partitions_before=4, partitions_now=6),
     causes.TopicChanged(topic="orders", partitions_before=4, partitions_now=4, is_created_again=True),
+    causes.TopicsFound(found=(causes.PatternTopics("orders.*", ("orders", "orders-eu")),)),
+    causes.TopicsFound(found=()),
     causes.LeaderAsked(member=ONE),
     causes.Rejoined(member=TWO, assigns_revoked=True),
     causes.Left(member=ONE, way=causes.Way.CLOSED, at_ms=AT),

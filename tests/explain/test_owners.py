@@ -146,6 +146,15 @@ def test_after_missing_events_the_figures_are_those_that_the_coordinator_counted
 # ---- the owners by themselves
 
 
+def test_after_missing_events_nobody_is_found_to_own_a_topic_that_is_gone():
+    owners = Owners()
+    owners.forget()
+    owners.deleted("t", 0)
+    owners.found(A, {"t": [0], "u": [0]})  # what is stored of a member names the topic still
+    owners.assigned(B, {"t": [0], "u": [0]}, 50)
+    assert owners.end_generation() == OwnershipChange(1, [], first=1)
+
+
 @pytest.mark.parametrize("order", [("a", "b"), ("b", "a")], ids=["lost first", "gained first"])
 def test_what_one_member_loses_to_another_in_a_generation_was_never_without_an_owner(order):
     owners = Owners()

@@ -447,7 +447,7 @@ MUTANTS: Final = (
     Mutant(
         "a commit that a rebalance refuses is no sign of life",
         "note_refused_commit",
-        "if error is ErrorCode.REBALANCE_IN_PROGRESS:",
+        "if error in LIVES:",
         "if False:",
     ),
     Mutant(

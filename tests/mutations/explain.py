@@ -19,7 +19,7 @@ MUTANTS: Final = (
     ),
     Mutant(
         "members that offer an eager assignor too are said to keep what they own",
-        "members._keeps_what_it_owns",
+        "members.keeps_what_it_owns",
         "[] if stable.is_epoch else [stable.protocol_name]), *member.protocols]",
         "[] if stable.is_epoch else [stable.protocol_name])]",
     ),

@@ -24,6 +24,7 @@ from coordinator.core.kinds import operations
 from coordinator.core.operation import Answer, Operation, Scope
 from coordinator.core.pauses import Pauses
 from coordinator.core.throttled_clients import ThrottledClients
+from coordinator.core.topic_listing import TopicListing
 from coordinator.front.pending_requests import PendingRequests, Waiting
 from coordinator.groups.audit_checkpoints import AuditCheckpoints
 from coordinator.groups.audit_projection import AuditProjection
@@ -134,6 +135,8 @@ class SimulatedServer:
 
     waiting_class = CommitInFrame
     """Who waits for the answer to a commit that comes as a frame."""
+    listing: TopicListing | None = None
+    """All topics, of which regular expressions match some; None: nobody lists them."""
     drains_steady = False
     """Whether steady commits are drained by themselves (`drain`), not with all that waits."""
 
@@ -216,6 +219,7 @@ class SimulatedServer:
             wall=self.wall,
             pauses=self.pauses,
             throttled=self.throttled,
+            listing=self.listing,
         )
 
     def _open(self, topic: str, partition: int, clean: bool) -> PartitionLog:

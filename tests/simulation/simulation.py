@@ -244,7 +244,7 @@ class Simulation(SimulatedServer):
             retention_time_ms=retention_time_ms,
             topics=[OffsetCommitRequestTopic(name="t", partitions=[partition])],
         )
-        return self._submit(operations.OFFSET_COMMIT, request, "client", version)
+        return self._submit(operations.OFFSET_COMMIT, request, "client", version, self.connections.get(member_id))
 
     def commit_in_transaction(
         self,

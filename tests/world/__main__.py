@@ -46,6 +46,8 @@ def main() -> int:
     )
     for kind, examples in false.items():
         tell(kind, *examples[0], shrinks=chosen.shrink or not chosen.goes_on)
+        if len(examples) > 1:
+            print(f"  and in the seeds {', '.join(str(seed) for seed, _ in examples[1:])}")
     return 1 if false else 0
 
 

@@ -23,6 +23,7 @@ from _wire.messages.offset_delete import (
 )
 from tests.world.classic_consumer import ClassicConsumer, Phase
 from tests.world.history import GROUP_ID, Action
+from tests.world.modern_consumer import ModernConsumer
 from tests.world.network import Request
 from tests.world.truth import AdminAct, AwayKind, Ended, Way
 from tests.world.world import Consumer, World
@@ -30,6 +31,10 @@ from tests.world.world import Consumer, World
 RESTART_MS: Final = 500
 PAUSE_KINDS: Final = ("suspended", "without_cpu", "blocked")
 SUBSCRIPTIONS: Final = (("t",), ("t", "u"), ("u",))
+PATTERNS: Final = ("t.*", "[tu]", "u|tu", ".*", "none")
+"""Regular expressions of members of the new protocol."""
+OTHER_TOPICS: Final = ("u", "tu", "v")
+"""Topics that come and go beside `t`: some patterns match them, and some do not."""
 
 
 class Actions(World):
@@ -129,6 +134,14 @@ class Actions(World):
             process = consumer.process
             process.run(lambda: process.subscribe(topics), in_poll=True)
 
+    def subscribe_to_pattern(self, consumer: Consumer, value: int) -> None:
+        """Another regular expression, or none, beside its topics; clients of the classic protocol resolve their own."""
+        process = consumer.process
+        if isinstance(process, ModernConsumer) and process.is_alive:
+            pattern = (*PATTERNS, "")[value % (len(PATTERNS) + 1)]
+            consumer.setup = consumer.setup._replace(pattern=pattern)
+            process.run(lambda: process.subscribe_to_pattern(pattern), in_poll=True)
+
     # ---- between the processes and the coordinator
 
     def cut(self, consumer: Consumer, value: int) -> None:
@@ -206,13 +219,27 @@ class Actions(World):
         count = self.topics.partition_count("t")
         if not count:
             return
-        self.topics.delete("t")
-        for process in self.processes():
-            process.give_up([each for each in process.held if each[0] == "t"])
-        self.server.coordinator.topics_deleted(["t"])
-        self.iterate()
+        self._delete("t")
         if value:
             self._later(value, lambda: self._when_served(lambda: self.topics.create("t", count)))
+
+    def create_other_topic(self, consumer: Consumer, value: int) -> None:
+        """One of `OTHER_TOPICS`, or more partitions of it."""
+        name = OTHER_TOPICS[value % len(OTHER_TOPICS)]
+        self._when_served(lambda: self.topics.create(name, self.topics.partition_count(name) + 1 + value % 4))
+
+    def delete_other_topic(self, consumer: Consumer, value: int) -> None:
+        """One of `OTHER_TOPICS`, if it is there."""
+        self._when_served(lambda: self._delete(OTHER_TOPICS[value % len(OTHER_TOPICS)]))
+
+    def _delete(self, name: str) -> None:
+        if not self.topics.partition_count(name):
+            return
+        self.topics.delete(name)
+        for process in self.processes():
+            process.give_up([each for each in process.held if each[0] == name])
+        self.server.coordinator.topics_deleted([name])
+        self.iterate()
 
     # ---- records
 

@@ -3,6 +3,7 @@
 from random import Random
 from typing import Final
 
+from tests.world.actions import PATTERNS
 from tests.world.clients import COMPANY_ASSIGNOR
 from tests.world.history import Action, ConsumerSetup, History, Setup
 
@@ -51,6 +52,9 @@ OFFSETS_APART: Final = 25
 """Each so manieth history is about offsets that stand still, which takes minutes."""
 OFFSETS_UNTIL_MS: Final = 280_000
 OFFSET_ACTIONS: Final = ("open_transaction", "stick")
+PATTERNS_APART: Final = 12
+"""Each so manieth history has members that subscribe to regular expressions, and topics that come and go."""
+PATTERN_ACTIONS: Final = ("subscribe_to_pattern", "create_other_topic", "create_other_topic", "delete_other_topic")
 AWAY_MS: Final = (300, 6_000)
 FIRST_MS: Final = 9_000
 """When the first of it happens: most groups are stable by then."""
@@ -81,8 +85,36 @@ def history_of(seed: int) -> History:
     actions = sorted(_actions(random, len(setup.consumers), until_ms))
     if seed % OFFSETS_APART == 0:
         return _about_offsets(setup, actions, seed)
+    if seed % PATTERNS_APART == 1:
+        setup, actions = _with_patterns(setup, actions, seed, until_ms)
     reported_ms = tuple(sorted(random.randrange(FIRST_MS, until_ms) for _ in range(3)))
     return History(setup, tuple(actions), until_ms, reported_ms)
+
+
+def _with_patterns(setup: Setup, actions: list[Action], seed: int, until_ms: int) -> tuple[Setup, list[Action]]:
+    """The same with members that subscribe to regular expressions, most of them to nothing else."""
+    random = Random(f"patterns {seed}")
+    consumers = tuple(
+        consumer._replace(
+            kind="modern",
+            assignors=(),
+            pattern=random.choice(PATTERNS),
+            topics=random.choice(((), (), consumer.topics)),
+        )
+        if consumer.kind == "modern" or random.random() < 0.7
+        else consumer
+        for consumer in setup.consumers
+    )
+    more = [
+        Action(
+            random.randrange(FIRST_MS - 6_000, until_ms - 3_000),
+            random.choice(PATTERN_ACTIONS),
+            random.randrange(len(consumers)),
+            random.randrange(24),
+        )
+        for _ in range(random.choice((1, 2, 3, 5)))
+    ]
+    return setup._replace(consumers=consumers), sorted([*actions, *more])
 
 
 def _about_offsets(setup: Setup, actions: list[Action], seed: int) -> History:

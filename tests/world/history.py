@@ -20,6 +20,8 @@ class ConsumerSetup(NamedTuple):
     heartbeat_ms: int = 3_000
     """`heartbeat.interval.ms`, in the classic protocol."""
     max_poll_interval_ms: int = 30_000
+    pattern: str = ""
+    """`SubscribedTopicRegex`, beside its topics; only in the protocol of consumer groups (KIP-848)."""
     read_committed: bool = False
     """`isolation.level`: it waits for the end of transactions."""
     starts: bool = True

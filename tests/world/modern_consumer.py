@@ -33,7 +33,10 @@ class ModernConsumer(Process):
             session_timeout_ms=setup.session_timeout_ms,
             protocol="consumer",
         )
-        self.member = ConsumerProtocolMember(f"m{truth.consumer}", truth.number, client, lambda: (self.topics, ""))
+        self.member = ConsumerProtocolMember(
+            f"m{truth.consumer}", truth.number, client, lambda: (self.topics, self.pattern)
+        )
+        self.pattern = setup.pattern
         self.is_out = False
         """It has left, and is not to join."""
         self._beat: Request | None = None
@@ -67,7 +70,7 @@ class ModernConsumer(Process):
         self.truth.out.end(self.world.now_ms)
         message = self.member.next_message()
         if message.subscribed_topic_names is not None:
-            self.truth.subscriptions.append(Subscribed(self.world.now_ms, self.topics, (), ""))
+            self.truth.subscriptions.append(Subscribed(self.world.now_ms, self.topics, (), "", self.pattern))
         self._beat = self.send(API, message, 1, lambda response, error: self._beaten(message, response, error))
         self._heartbeat_after(self._interval_ms)
 
@@ -117,6 +120,11 @@ class ModernConsumer(Process):
         self.is_out = False
         self._heartbeat_after(0)
 
+    def subscribe_to_pattern(self, pattern: str) -> None:
+        self.pattern = pattern
+        self.is_out = False
+        self._heartbeat_after(0)
+
     def leave(self, way: Way) -> None:
         if self.member.epoch and not self.is_out and not self.is_stopped:
             is_static = self.setup.instance_id is not None
@@ -131,10 +139,10 @@ class ModernConsumer(Process):
         self.member.lose()
         self._follow()
         if way is Way.UNSUBSCRIBED:
-            self.topics = ()
+            self.topics, self.pattern = (), ""
 
     def unblocked_late(self) -> None:
-        if self.is_out and self.topics:
+        if self.is_out and (self.topics or self.pattern):
             self.is_out = False
             self._heartbeat_after(0)
 

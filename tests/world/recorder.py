@@ -122,8 +122,8 @@ class Recorder:
                     present[member_id] = process, now_ms
                     self._note_replacement(gone, member_id)
         state = ("", 0) if group is None else (str(group.membership.state), group.membership.generation_id)
-        if state != self._state:
-            kind = None if group is None else type(group.membership)
+        kind = None if group is None else type(group.membership)
+        if state != self._state or kind is not self._kind:
             # Removed and created again in one iteration. A start or a load may take a generation back, too.
             is_another = self._server.starts == self._starts and kind is self._kind and state[1] < self._state[1]
             if is_another and not self._truth.disk_failed_within(now_ms - LOADED_AGAIN_MS, now_ms + 1):

@@ -24,6 +24,7 @@ from coordinator.core.groups.rejections import RejectedRequest
 from coordinator.core.kinds import operations
 from coordinator.core.operation import Answer, Operation
 from coordinator.core.pauses import Pauses
+from coordinator.core.topic_listing import TopicListing
 from coordinator.groups.audit_projection import AuditProjection
 from coordinator.groups.audit_stream import AuditStream
 from coordinator.runtime.slices import at_once
@@ -69,7 +70,8 @@ class WorldServer(SimulatedServer):
     """One partition of groups. `kill` and `start`: kill -9 and a new start on the same disk."""
 
     def __init__(self, setup: Setup) -> None:
-        self.world_topics = Topics(lambda: self.now_ms)
+        self.world_topics = Topics(lambda: self.now_ms, self._topics_changed)
+        self.listing = TopicListing(self.world_topics, lambda: self.world_topics.topics_version)
         self.is_up = False
         self.is_paused = False
         self._read_offset = 0
@@ -92,6 +94,11 @@ class WorldServer(SimulatedServer):
         )
         self.coordinator.announce(started)
         self.end_iteration()
+
+    def _topics_changed(self) -> None:
+        """The next heartbeats are decided, not answered from the session table (`coordinator.node.groups`)."""
+        if self.is_up:
+            self.sessions.close_all_heartbeats()
 
     def make_audit(self, stream: AuditStream) -> AuditProjection:
         return AuditProjection(

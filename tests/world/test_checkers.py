@@ -93,10 +93,11 @@ MUTED: Final = of([JAVA, JAVA], Action(20_000, "mute", 1, 15_000))
 REFUSED: Final = of([JAVA, JAVA], Action(20_000, "refuse", 1, 15_000))
 MODERN_STATIC: Final = MODERN._replace(instance_id="i-1")
 STATIC_CLOSED: Final = of([MODERN_STATIC], Action(20_000, "close"))
-MODERN_GROWN: Final = of([MODERN], Action(15_000, "grow_topic", 0, 6), Action(18_000, "stop_coordinator", 0, 1_000))
+MODERN_GROWN: Final = of([MODERN], Action(17_990, "grow_topic", 0, 6), Action(18_000, "stop_coordinator", 0, 1_000))
 OTHER_TOPICS: Final = of(
     [ConsumerSetup(topics=("t", "u"), instance_id="i-0")], Action(17_000, "unsubscribe"), Action(22_000, "subscribe")
 )
+BY_PATTERN: Final = of([MODERN, MODERN._replace(topics=(), pattern="t.*")])
 FEW_PARTITIONS: Final = of([JAVA, JAVA], Action(18_000, "close", 1, 5_000), topics=(("t", 1),))
 ONE_RESTARTED: Final = History(Setup((JAVA, JAVA)), (Action(19_646, "roll", 0, 10_001),), 40_000)
 RESTARTS: Final = History(
@@ -175,6 +176,8 @@ FALSE: Final[tuple[tuple[type[Claim], History, Change], ...]] = (
     (silences.CoordinatorAway, ENDED, with_(end=silences.End.IN_ORDER)),
     (silences.UnheardSinceStart, ENDED, later("start_ms")),
     (causes.Caused, MODERN_GROWN, with_(cause=Cause.FAULT)),
+    (causes.TopicsFound, BY_PATTERN, with_(found=(causes.PatternTopics("t.*", ("u",)),))),
+    (causes.TopicsFound, BY_PATTERN, with_(found=(causes.PatternTopics("u", ()),))),
     (causes.DidNotComeBack, STATIC_CLOSED, later("left_ms")),
     (endings.CameBackWithOtherTopics, OTHER_TOPICS, with_(topics_now=())),
     (causes.AssignorChanged, FOUND["the last member of the new protocol dies"], with_(now="other")),

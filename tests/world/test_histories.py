@@ -56,6 +56,7 @@ def test_it_is_told_that_requests_were_refused(what):
 def test_it_is_told_that_a_connection_was_muted():
     assert told("a quota mutes a connection", Muted)
     assert told("a quota mutes the connection of a member of a consumer group", Muted)
+    assert told("nothing is read of a member from the answer to its JoinGroup on", Muted)
 
 
 @pytest.mark.parametrize(

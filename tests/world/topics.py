@@ -1,6 +1,6 @@
 """The topics of the world: they come, grow, go and come again, and producers write to them, also in transactions."""
 
-from collections.abc import Callable, Collection, Container
+from collections.abc import Callable, Collection, Container, Mapping
 from typing import Final, NamedTuple
 
 from tests.world.spans import FOREVER
@@ -37,8 +37,8 @@ class Transaction:
 class Topics:
     """What the coordinator and its audit read of the cluster, and what clients see in Metadata."""
 
-    def __init__(self, now_ms: Callable[[], int]) -> None:
-        self._now_ms = now_ms
+    def __init__(self, now_ms: Callable[[], int], when_changed: Callable[[], None] = lambda: None) -> None:
+        self._now_ms, self._when_changed = now_ms, when_changed
         self._count: dict[str, int] = {}
         self._ids: dict[str, bytes] = {}
         self._names: dict[bytes, str] = {}
@@ -71,9 +71,9 @@ class Topics:
         for index in range(self._count.get(name, 0), partitions):
             self._created[self._ids[name], index] = self._now_ms()
         self._count[name] = partitions
-        self._changed(name)
         if is_new:
-            self.created_version = self.topics_version
+            self.created_version = self.topics_version + 1
+        self._changed(name)
 
     def delete(self, name: str) -> None:
         topic_id = self._ids.pop(name)
@@ -81,15 +81,22 @@ class Topics:
         self._deleted[topic_id] = self._now_ms()
         self.topics_version += 1
         self.changes.append(TopicChange(self._now_ms(), name, topic_id, 0))
+        self._when_changed()
 
     def _changed(self, name: str) -> None:
         self.topics_version += 1
         self.changes.append(TopicChange(self._now_ms(), name, self._ids[name], self._count[name]))
+        self._when_changed()
 
     # ---- as the coordinator sees them
 
     def partition_count(self, name: str) -> int:
         return self._count.get(name, 0)
+
+    @property
+    def topics(self) -> Mapping[str, int]:
+        """Name → partitions, of those that there are."""
+        return self._count
 
     def names(self) -> Container[str]:
         return frozenset(self._count)

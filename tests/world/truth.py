@@ -51,6 +51,7 @@ class Subscribed(NamedTuple):
     topics: tuple[str, ...]
     protocols: tuple[str, ...]
     reason: str
+    pattern: str = ""
 
 
 class Ended(StrEnum):

@@ -76,7 +76,8 @@ class MemberJoined(AuditEvent, frozen=True, kw_only=True, tag="member.joined"):
     If the subscription has more than `TOPICS_NAMED_MAX` topics, `subscribed_topics` is empty and `unnamed_topics` is
     their number. `join_ms` is the time since the rebalance started in whose join phase the member came; null if there
     was none. `fills_group`: the group has as many members with it as `group.max.size` or `group.consumer.max.size`
-    allows.
+    allows. `rejected_as` is the member id with which its client asked before by the same connection, and learned that
+    there is no such member any more, so that its process is the same; empty if it did not.
     """
 
     member: MemberRef
@@ -91,6 +92,7 @@ class MemberJoined(AuditEvent, frozen=True, kw_only=True, tag="member.joined"):
     subscribed_pattern: str = ""
     rack_id: str = ""
     fills_group: bool = False
+    rejected_as: str = ""
 
 
 class MemberRejoined(AuditEvent, frozen=True, kw_only=True, tag="member.rejoined"):

@@ -96,6 +96,9 @@ class RequestRejected(AuditEvent, frozen=True, kw_only=True, tag="request.reject
     `injected` is true if a fault that a test injected is the reason: with any error to any request that names the
     group, also to one that names no member (`member_id` is then empty). Each of these answers is written, and none is
     counted. An answer about a group that does not exist has no event.
+
+    `muted_since_ms` is when the last throttle time of a client of the same client id and host began, in which nothing
+    was read from one of its connections, as a quota was exceeded; told of UNKNOWN_MEMBER_ID, and null if none is known.
     """
 
     api: str
@@ -112,3 +115,4 @@ class RequestRejected(AuditEvent, frozen=True, kw_only=True, tag="request.reject
     group_protocols: list[str] = []
     refused_version: int | None = None
     oldest_version: int | None = None
+    muted_since_ms: int | None = None

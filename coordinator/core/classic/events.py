@@ -82,6 +82,8 @@ class MemberJoined(msgspec.Struct, GroupEvent, frozen=True, kw_only=True):
     client_connection: ClientConnection | None = None
     fills_group: bool = False
     """Whether the group is full with it."""
+    rejected_as: str = ""
+    """The member id that is none any more, as its connection was told just before; empty: it was told nothing."""
 
     def apply(self, group: Group[ClassicGroup]) -> None:
         classic = group.membership

@@ -28,7 +28,7 @@ from coordinator.core.classic.subscriptions import is_another_subscription
 from coordinator.core.consumer_protocol import revokes
 from coordinator.core.decision import NOTHING, Decision, OperationContext, replying
 from coordinator.core.event import Event
-from coordinator.core.groups.connection_at_removal import heard_before
+from coordinator.core.groups.connection_at_removal import heard_before, rejected_as
 from coordinator.core.groups.events import GroupCreated
 from coordinator.core.groups.group import Group
 from coordinator.core.groups.rejections import rejecting
@@ -280,6 +280,7 @@ def _add(group: ClassicGroup, request: JoinGroupRequest, context: OperationConte
         client_details=context.client_details,
         client_connection=context.client_connection,
         fills_group=len(group.members) + 1 >= context.config[GROUP_MAX_SIZE],
+        rejected_as=rejected_as(context),
     )
     started = SessionStarted(
         member_id, request.group_instance_id, NEW_MEMBER_JOIN_TIMEOUT_MS, request.session_timeout_ms

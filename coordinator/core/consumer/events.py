@@ -34,6 +34,8 @@ class ConsumerMemberJoined(msgspec.Struct, GroupEvent, frozen=True, kw_only=True
     client_connection: ClientConnection | None = None
     fills_group: bool = False
     """Whether the group is full with it."""
+    rejected_as: str = ""
+    """As of `classic.events.MemberJoined`."""
 
     def apply(self, group: Group[ConsumerGroup]) -> None:
         member = ConsumerMember(
@@ -183,7 +185,8 @@ class PatternsResolved(msgspec.Struct, GroupEvent, frozen=True, kw_only=True):
     """The topics that match the regular expressions of the group, as far as members still subscribe to them.
 
     `topics_version` is that of the topics; None: they could not be resolved. `appeared` are the topics that a regular
-    expression matches which was resolved before and did not match them then: they are new.
+    expression matches which was resolved before and did not match them then: they are new. `raises_epoch`: the group
+    epoch rises with them.
     """
 
     group_id: str
@@ -191,6 +194,7 @@ class PatternsResolved(msgspec.Struct, GroupEvent, frozen=True, kw_only=True):
     resolved: Mapping[str, ResolvedPattern]
     topics_version: int | None
     appeared: frozenset[str] = frozenset()
+    raises_epoch: bool = False
 
     def apply(self, group: Group[ConsumerGroup]) -> None:
         consumer = group.membership

@@ -62,7 +62,7 @@ from coordinator.core.consumer.workers import COMPUTE_TARGET, RESOLVE_PATTERNS
 from coordinator.core.decision import Effect, OperationContext
 from coordinator.core.event import Event
 from coordinator.core.groups.background_work import StartWork
-from coordinator.core.groups.connection_at_removal import heard_before, last_sign_ms
+from coordinator.core.groups.connection_at_removal import heard_before, last_sign_ms, rejected_as
 from coordinator.core.sessions import SessionChange, SessionEnded, SessionRenewed, SessionStarted
 from coordinator.deadlines import FAR_FUTURE_MS
 
@@ -216,6 +216,7 @@ class MemberUpdate:
                 client_details=context.client_details,
                 client_connection=context.client_connection,
                 fills_group=len(self._group.members) + 1 >= context.config[GROUP_CONSUMER_MAX_SIZE],
+                rejected_as=rejected_as(context),
             )
             self.events.append(joined)
             return

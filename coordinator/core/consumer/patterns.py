@@ -90,6 +90,12 @@ def resolve(group: Group[ConsumerGroup] | None, request: ResolvedTopics, context
         for pattern, topics in request.topics.items()
         if pattern in consumer.pattern_subscribers
     }
+    has_changed = any(
+        resolution.topics != _topics_before(consumer, pattern) for pattern, resolution in resolved.items()
+    )
+    found_hash = changed_subscriptions(consumer, (), (), resolved).hash_of_topics(context.topics)
+    is_other = has_changed or found_hash != consumer.metadata_hash
+    raises_epoch = request.topics_version is not None and is_other
     events: list[Event] = [
         PatternsResolved(
             group_id=group.group_id,
@@ -97,14 +103,10 @@ def resolve(group: Group[ConsumerGroup] | None, request: ResolvedTopics, context
             resolved=resolved,
             topics_version=request.topics_version,
             appeared=_appeared(consumer, resolved),
+            raises_epoch=raises_epoch,
         )
     ]
-    has_changed = any(
-        resolution.topics != _topics_before(consumer, pattern) for pattern, resolution in resolved.items()
-    )
-    after = changed_subscriptions(consumer, (), (), resolved)
-    found_hash = after.hash_of_topics(context.topics)
-    if request.topics_version is not None and (has_changed or found_hash != consumer.metadata_hash):
+    if raises_epoch:
         events.append(
             GroupEpochBumped(
                 group_id=group.group_id,

@@ -67,6 +67,9 @@ class ConnectionAtRemoval(msgspec.Struct, frozen=True):
 
 
 UNKNOWN = ConnectionAtRemoval()
+LIVES: Final = frozenset({ErrorCode.REBALANCE_IN_PROGRESS, ErrorCode.UNKNOWN_MEMBER_ID})
+"""How a commit is refused of a client that is a member, or was one."""
+UNKNOWN_MEMBER: Final = ErrorCode.UNKNOWN_MEMBER_ID.name
 
 
 def connection_at_removal(group_id: str, member: ConnectedMember, context: OperationContext) -> ConnectionAtRemoval:
@@ -112,9 +115,21 @@ def note_rejected(member_id: str, error: ErrorCode, context: OperationContext) -
 
 
 def note_refused_commit(member_id: str, error: ErrorCode, context: OperationContext) -> None:
-    """A commit of a member that waits for its assignment is refused, and is a sign of life that renews no session."""
-    if error is ErrorCode.REBALANCE_IN_PROGRESS:
+    """A commit that is refused, and says that its client lives, though it renews no session.
+
+    Of a member that waits for its assignment, or of one that is none any more.
+    """
+    if error in LIVES:
         note_rejected(member_id, error, context)
+
+
+def rejected_as(context: OperationContext) -> str:
+    """The member id that is none any more, as the connection of a request was told last; empty: it was told nothing.
+
+    Who joins by that connection is the same client in the same process.
+    """
+    rejection = None if context.client_connection is None else context.client_connection.rejection
+    return "" if rejection is None or rejection.error != UNKNOWN_MEMBER else rejection.member_id
 
 
 def _rejected_since(

@@ -84,6 +84,8 @@ class RequestRejected(msgspec.Struct, GroupEvent, KnowsClient, frozen=True, kw_o
     """Of an API in a version that the server does not have."""
     oldest_version: int | None = None
     """The oldest one that it has."""
+    muted_since_ms: int | None = None
+    """When the last throttle time of its client began, in wall-clock milliseconds; None: none is known."""
 
     def apply(self, group: Group[Any]) -> None:
         return

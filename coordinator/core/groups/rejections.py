@@ -91,8 +91,15 @@ def rejection(
         client_details=context.client_details,
         holder_id=group.membership.static_members.get(request.group_instance_id or "") if is_held else None,
         injected=injected,
+        muted_since_ms=_muted_since_ms(context) if error is ErrorCode.UNKNOWN_MEMBER_ID else None,
         **_asked_for(request),
     )
+
+
+def _muted_since_ms(context: OperationContext) -> int | None:
+    """When nothing was read from a connection of the client last, as far as it is known by its id and host."""
+    from_ms = context.environment.throttled.began(context.client_id, context.client_host)
+    return None if from_ms is None else context.environment.wall.at(from_ms)
 
 
 def _asked_for(request: MemberRequest) -> dict[str, Any]:

@@ -2,6 +2,8 @@
 
 from enum import StrEnum
 
+import msgspec
+
 from coordinator.audit.schema import MemberRef, Requester
 from coordinator.core.causes import Cause, InferredCause
 from coordinator.explain.claims.claim import Claim
@@ -52,6 +54,23 @@ class TopicChanged(Claim, frozen=True):
     partitions_now: int
     is_created_again: bool = False
     """It was deleted and created again: its partitions are new ones."""
+
+
+class PatternTopics(msgspec.Struct, frozen=True):
+    """A regular expression, and the topics that it matches."""
+
+    pattern: str
+    topics: tuple[str, ...]
+
+
+class TopicsFound(Claim, frozen=True):
+    """Regular expressions of members were looked up, and the topics that they match are others than before.
+
+    True if members subscribe to them, and they match these topics; no topic need have changed. `found` is empty if
+    they match too many to be named.
+    """
+
+    found: tuple[PatternTopics, ...]
 
 
 class LeaderAsked(Claim, frozen=True):

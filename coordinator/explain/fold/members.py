@@ -53,7 +53,8 @@ def _joined(history: FoldedGroup, event: schema.MemberJoined) -> None:
         tuple(event.protocols),
     )
     pending = history.pending
-    pending.add(pending.joined, Joining(event.member, event.time_ms, event.reason, event.seq, event.fills_group))
+    joining = Joining(event.member, event.time_ms, event.reason, event.seq, event.fills_group, event.rejected_as)
+    pending.add(pending.joined, joining)
     _note_join(history, event.member, event.join_ms, event.time_ms)
 
 
@@ -67,7 +68,7 @@ def _rejoined(history: FoldedGroup, event: schema.MemberRejoined) -> None:
         pending.add(pending.resubscribed, _resubscription(event, tracked))
     was_loaded, joined_ms = tracked.was_loaded, tracked.joined_ms
     tracked.rejoin(event)
-    if history.group_type not in OF_EPOCHS and _keeps_what_it_owns(history, tracked):
+    if history.group_type not in OF_EPOCHS and keeps_what_it_owns(history, tracked):
         history.owners.still_had(event.member.member_id, event.time_ms)
         stable = history.latest_stable
         is_next = stable is not None and (joined_ms or 0) <= (stable.ended_ms or 0)
@@ -78,7 +79,14 @@ def _rejoined(history: FoldedGroup, event: schema.MemberRejoined) -> None:
             history.owners.never_had(event.member.member_id, part.gained, lost)
         elif part is not None and _is_unreported(history, event, part):
             history.owners.never_had(event.member.member_id, part.gained, {})
+        elif part is not None and was_loaded and event.has_synced is None and part.sync_ms is None:
+            history.owners.is_unsure = True  # whether it sent SyncGroup before the load is not known
     elif history.group_type not in OF_EPOCHS:
+        stable = history.latest_stable
+        part = None if stable is None else stable.members.get(event.member.member_id)
+        is_next = stable is not None and (joined_ms or 0) <= (stable.ended_ms or 0)
+        if part is not None and is_next and event.has_synced is False and may_keep_what_it_owns(history, tracked):
+            history.owners.never_had(event.member.member_id, part.gained, {})
         history.owners.gave_up(
             event.member.member_id,
             event.time_ms,
@@ -139,7 +147,7 @@ def _came_late(history: FoldedGroup, event: schema.MemberRejoined, *, was_loaded
     return misses_heartbeats(silent_ms, event.session_timeout_ms)
 
 
-def _keeps_what_it_owns(history: FoldedGroup, member: MemberSoFar) -> bool:
+def keeps_what_it_owns(history: FoldedGroup, member: MemberSoFar) -> bool:
     """Whether a member rejoins without giving up its partitions: one that also offers an eager assignor does not.
 
     Java's consumer uses the protocol that all of its assignors have (KIP-429), whichever one the group uses.
@@ -155,7 +163,7 @@ def may_keep_what_it_owns(history: FoldedGroup, member: MemberSoFar) -> bool:
 
     Its assignment would tell; one that is gone before it gets one may have consumed until then.
     """
-    if history.group_type in OF_EPOCHS or _keeps_what_it_owns(history, member):
+    if history.group_type in OF_EPOCHS or keeps_what_it_owns(history, member):
         return False
     return bool(member.protocols) and not EAGER_ASSIGNORS.intersection(member.protocols)
 
@@ -374,6 +382,8 @@ def _note_absence(history: FoldedGroup, event: schema.StaticMemberReplaced, left
     """
     if history.latest is not None and history.latest.outcome is not Outcome.STABLE:
         stopped_ms = left_ms or event.old_last_heard_ms or history.loaded_ms or event.time_ms
+        if event.old_member_id in history.owners.missed:
+            history.owners.lived(event.member.member_id, stopped_ms)
         history.owners.gave_up(event.member.member_id, stopped_ms, is_unsure=True)
 
 

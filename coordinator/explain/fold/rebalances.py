@@ -6,8 +6,8 @@ from typing import Any, Final
 from coordinator.audit import schema
 from coordinator.audit.schema import AuditEvent
 from coordinator.core.causes import Cause
-from coordinator.explain.changes import Changes, misses_heartbeats
-from coordinator.explain.fold.members import may_keep_what_it_owns
+from coordinator.explain.changes import Changes, FoundTopics, misses_heartbeats
+from coordinator.explain.fold.members import keeps_what_it_owns, may_keep_what_it_owns
 from coordinator.explain.folded_group import EMPTY, RECONCILED, STABLE, FoldedGroup
 from coordinator.explain.generation import OF_EPOCHS, Generation, LateTarget, Outcome
 from coordinator.explain.known_member import MemberSoFar
@@ -81,6 +81,10 @@ def _rebalance_started(history: FoldedGroup, event: schema.RebalanceStarted) -> 
         generation.part_of(event.member).join_ms = 0
 
 
+def _patterns_resolved(history: FoldedGroup, event: schema.PatternsResolved) -> None:
+    history.pending_changes.found = FoundTopics(event.time_ms, event.seq, event.patterns)
+
+
 def _generation_started(history: FoldedGroup, event: schema.GenerationStarted) -> None:
     if event.target_epoch is not None and event.target_epoch < event.generation_id:
         _late_target(history, event, event.target_epoch)
@@ -123,7 +127,7 @@ def _note_absent(history: FoldedGroup, generation: Generation, event: schema.Gen
         if existing is None or not existing.session_timeout_ms or heard_ms is None:
             continue
         if misses_heartbeats(event.time_ms - max(heard_ms, listened_ms), existing.session_timeout_ms):
-            history.owners.gave_up(absent.member_id, heard_ms, is_unsure=True)
+            history.owners.was_missed(absent.member_id, heard_ms)
 
 
 def _late_target(history: FoldedGroup, event: schema.GenerationStarted, epoch: int) -> None:
@@ -162,8 +166,8 @@ def _assigned(history: FoldedGroup, event: schema.MemberAssigned) -> None:
     if any(topic in owners.gone and topic not in owners.gone_before for topic in partitions):
         owners.stale = STALE_GENERATIONS
     history.owners.assigned(member, partitions, event.time_ms)
-    if event.lost:
-        history.owners.revoked(member.member_id, event.lost, event.time_ms)
+    if not event.unnamed_partitions:
+        history.owners.has_no_more(member, partitions, event.time_ms)
 
 
 def _apply_claims(
@@ -183,7 +187,10 @@ def _apply_claims(
         if event.kept and _has_rejoined(history, tracked):
             # It had lost all that before it rejoined, as clients do that find no coordinator for some time.
             owners.gave_up(event.member.member_id, tracked.joined_ms or 0, is_unsure=True)
-        elif event.lost and not event.kept and "cooperative" not in protocol_name and not _is_new(history, tracked):
+            if keeps_what_it_owns(history, tracked):
+                owners.doubt(event.member.member_id)
+            owners.had_lost(event.member, event.lost, tracked.joined_ms or 0, event.time_ms)
+        elif "cooperative" not in protocol_name and _loses_what_it_had(history, event, tracked):
             owners.went_on(event.member.member_id, had)  # until now, as its protocol is cooperative
     elif _may_have_kept(history, event, tracked):
         owners.went_on(event.member.member_id, had)  # until now, perhaps
@@ -192,10 +199,15 @@ def _apply_claims(
 
 def _may_have_kept(history: FoldedGroup, event: schema.MemberAssigned, tracked: MemberSoFar) -> bool:
     """Whether a member loses all that it had, and nobody knows yet whether it gave that up when it rejoined."""
-    loses_all = event.claimed == 0 and bool(event.lost) and not event.kept
-    if not loses_all or _is_new(history, tracked) or history.owners.never_began(event.member.member_id, event.lost):
+    is_open = event.claimed == 0 and _loses_what_it_had(history, event, tracked)
+    return is_open and may_keep_what_it_owns(history, tracked)
+
+
+def _loses_what_it_had(history: FoldedGroup, event: schema.MemberAssigned, tracked: MemberSoFar) -> bool:
+    """Whether a member loses all that it was assigned, and had some of that."""
+    if not event.lost or event.kept or _is_new(history, tracked):
         return False
-    return may_keep_what_it_owns(history, tracked)
+    return not history.owners.never_began(event.member.member_id, event.lost)
 
 
 def _is_new(history: FoldedGroup, tracked: MemberSoFar) -> bool:
@@ -265,6 +277,9 @@ def _stable(history: FoldedGroup, event: schema.GenerationStable) -> None:
     generation.become_stable(event)
     if generation.reconciliations is not None:
         generation.reconciliations.ended()
+    if generation.is_epoch:
+        # Who joined since it started, without raising another epoch, is a member of this one.
+        generation.changes.joined += history.pending.take_joined()
     history.ended.append(generation)
     # Logs of another Kafka's brokers name no partitions.
     are_recorded = not generation.has_gap and event.partitions is not None
@@ -302,6 +317,7 @@ def _emptied(history: FoldedGroup, event: schema.GroupEmptied) -> None:
 
 HANDLERS: Final[Mapping[type[AuditEvent], Callable[[FoldedGroup, Any], None]]] = {
     schema.MemberReconciled: _reconciled,
+    schema.PatternsResolved: _patterns_resolved,
     schema.RebalanceStarted: _rebalance_started,
     schema.GenerationStarted: _generation_started,
     schema.MemberAssigned: _assigned,

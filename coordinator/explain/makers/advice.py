@@ -7,7 +7,7 @@ from typing import Final
 
 import msgspec
 
-from coordinator.audit.schema import CoordinatorPaused
+from coordinator.audit.schema import CoordinatorPaused, RequestRejected
 from coordinator.core.causes import Cause
 from coordinator.explain.changes import Removal
 from coordinator.explain.claims.advice import Advice, Try
@@ -107,7 +107,7 @@ def _for_removal(removal: Removal, context: Context, because: list[Claim]) -> Ad
     if again is not None and removal.cause is Cause.SESSION_EXPIRED:
         # Its process lived, so it is known which session timeout would have been long enough.
         kind = Try.CONNECTION_LOST if removal.is_disconnected else Try.SESSION_OUTLASTS
-        above_ms = _outlasting_ms(removal, again.time_ms, context.generation.disturbed_ms)
+        above_ms = _outlasting_ms(removal, again, context.generation.disturbed_ms)
         return _advice(kind, because, member=member, above_ms=above_ms, is_epoch=context.generation.is_epoch)
     if removal.cause is Cause.SESSION_EXPIRED and removal.may_be_closed:
         back = next((claim for claim in because if isinstance(claim, Back)), None)
@@ -150,8 +150,13 @@ def _for_removal(removal: Removal, context: Context, because: list[Claim]) -> Ad
 
 
 def _stood_still(removal: Removal, context: Context) -> bool:
-    """Whether the coordinator stood still for half of the time in which it waited for a member, or longer."""
-    from_ms = max(context.generation.disturbed_ms, removal.at_ms - (removal.rebalance_timeout_ms or 0))
+    """Whether the coordinator stood still for half of the time in which it waited for a member, or longer.
+
+    For SyncGroup it waits in the generation before, which its removal disturbs.
+    """
+    from_ms = removal.at_ms - (removal.rebalance_timeout_ms or 0)
+    if removal.cause is not Cause.SYNC_TIMEOUT:
+        from_ms = max(context.generation.disturbed_ms, from_ms)
     paused_ms = sum(
         max(0, min(coordinator_event.until_ms, removal.at_ms) - max(coordinator_event.from_ms, from_ms))
         for coordinator_event in context.history.coordinator_events
@@ -195,12 +200,17 @@ def _was_refused(removal: Removal, back: Back, context: Context) -> bool:
     )
 
 
-def _outlasting_ms(removal: Removal, again_ms: int, disturbed_ms: int) -> int | None:
+def _outlasting_ms(removal: Removal, again: RequestRejected, disturbed_ms: int) -> int | None:
     """Which session timeout would have been long enough; None: not known, or its rebalance timeout would end first.
 
-    A SyncGroup after the group is stable is a sign of life that renews no session, as on Kafka.
+    Nor is it where nothing was read from its connection in that time: how long its client waits there for an answer
+    until it opens another one depends on its session timeout. A SyncGroup after the group is stable is a sign of life
+    that renews no session, as on Kafka.
     """
+    again_ms = again.time_ms
     if removal.last_heard_ms is None or again_ms - removal.last_heard_ms <= (removal.session_timeout_ms or 0):
+        return None
+    if again.muted_since_ms is not None and again.muted_since_ms >= removal.last_heard_ms:
         return None
     silent_ms, limit_ms = again_ms - _session_ms(removal, removal.last_heard_ms), removal.rebalance_timeout_ms
     waited_ms = again_ms - min(removal.last_heard_ms, disturbed_ms)  # at most, if a rebalance waited for it

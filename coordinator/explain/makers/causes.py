@@ -23,11 +23,13 @@ from coordinator.explain.claims.causes import (
     LeaderAsked,
     Left,
     Missing,
+    PatternTopics,
     Rejoined,
     RemovedByAdministrator,
     Restarted,
     Resubscribed,
     TopicChanged,
+    TopicsFound,
     Undecided,
     Untold,
     Way,
@@ -126,6 +128,10 @@ def _all_triggers(generation: Generation) -> list[Trigger]:
 
 
 def _claim_of(trigger: Trigger, context: Context) -> Claim:
+    found = context.found_at(trigger.at_ms) if trigger.cause is Cause.TOPICS_CHANGED else None
+    if found is not None:
+        topics = tuple(PatternTopics(pattern, tuple(topics)) for pattern, topics in found.patterns.items())
+        return TopicsFound(found=topics, evidence=seen(found.seq))
     make = _CLAIMS.get(trigger.cause)
     if make is None or (trigger.member is None and trigger.cause in _ABOUT_A_MEMBER):
         return Caused(cause=trigger.cause, evidence=seen(context.generation.first_seq))

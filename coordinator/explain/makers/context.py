@@ -5,7 +5,7 @@ from typing import Final
 
 from coordinator.audit.schema import MemberRef, RequestRejected, Trigger
 from coordinator.core.causes import Cause
-from coordinator.explain.changes import Joining, Removal, Replacement, Resubscription
+from coordinator.explain.changes import FoundTopics, Joining, Removal, Replacement, Resubscription
 from coordinator.explain.generation import Generation, Outcome
 from coordinator.explain.history import GroupHistory
 from coordinator.explain.identities import identity
@@ -120,6 +120,18 @@ class Context:
             and identity(rejected.member) in who
             for rejected in self.history.rejected
         )
+
+    def found_at(self, at_ms: int) -> FoundTopics | None:
+        """Regular expressions that were looked up at the begin of this rebalance, or of one that it supersedes."""
+        for generation in reversed(self.history.generations):
+            if generation.first_seq > self.generation.first_seq:
+                continue
+            found = generation.changes.found
+            if found is not None and found.at_ms == at_ms:
+                return found
+            if generation is not self.generation and generation.outcome is Outcome.STABLE:
+                return None
+        return None
 
     def removal_of(self, trigger: Trigger) -> Removal:
         found = None if trigger.member is None else self._removals.get(trigger.member.member_id)

@@ -21,11 +21,13 @@ from coordinator.explain.claims.causes import (
     Left,
     LeftUnsaid,
     Missing,
+    PatternTopics,
     Rejoined,
     RemovedByAdministrator,
     Restarted,
     Resubscribed,
     TopicChanged,
+    TopicsFound,
     Undecided,
     Untold,
     Usual,
@@ -38,6 +40,7 @@ from coordinator.explain.sentences.wording import Wording
 from coordinator.explain.words import counted, duration, host_of, listed, plain, quoted, requester, were
 
 TOPICS_NAMED: Final = 3
+PATTERNS_NAMED: Final = 2
 SAME_CAUSES_NAMED: Final = 3
 
 
@@ -215,6 +218,17 @@ def _caused(claim: Caused, wording: Wording) -> str:
     return _CAUSES.get(claim.cause, f"of {claim.cause.value}")
 
 
+def _topics_found(claim: TopicsFound, wording: Wording) -> str:
+    if not claim.found:
+        return "the topics of its regular expressions were looked up"
+    parts = [_pattern_topics(each) for each in claim.found[:PATTERNS_NAMED]]
+    return f"regular expressions were looked up: {listed(parts, more=max(0, len(claim.found) - PATTERNS_NAMED))}"
+
+
+def _pattern_topics(found: PatternTopics) -> str:
+    return f"{quoted(found.pattern)} matches {topics_named(found.topics) or 'no topic'}"
+
+
 def _undecided(claim: Undecided, wording: Wording) -> str:
     who = "a member" if claim.member is None else wording.names.full(claim.member)
     match claim.cause:
@@ -237,6 +251,7 @@ _CLAUSES: Final[Mapping[type[Claim], Callable[[Any, Wording], str]]] = {
     Joined: _joined,
     Resubscribed: _resubscribed,
     TopicChanged: lambda claim, wording: topic_changes([claim]),
+    TopicsFound: _topics_found,
     LeaderAsked: _leader_asked,
     Rejoined: _rejoined,
     Left: _left,

@@ -34,6 +34,7 @@ SENTENCES: Final[Mapping[type[Claim], Sentences]] = {
             cause.AssignmentTooLarge,
             cause.FaultInjected,
             cause.Caused,
+            cause.TopicsFound,
             silences.Silent,
             silences.Unheard,
             silences.Refused,

@@ -28,6 +28,7 @@ def _added(
         "subscribed_pattern": "",
         "rack_id": "",
         "fills_group": False,
+        "rejected_as": "",
     }
 
 

@@ -1,13 +1,16 @@
 """Why a rebalance began: true by what processes said and did, and by what administrators did."""
 
+import re
 from itertools import combinations
 from typing import Final
 
 from coordinator.core.causes import Cause
+from coordinator.core.consumer.patterns import RESOLVED_APART_MS
 from coordinator.explain.claims import causes as claims
 from coordinator.explain.claims.claim import Claim
 from tests.world.checkers.context import Check, Context
 from tests.world.checkers.course import arrived, started_ms
+from tests.world.checkers.silences import own_fault
 from tests.world.checkers.tolerances import BEAT_MS, EXPIRY_MS, INSTANT_MS, NETWORK_MS
 from tests.world.clients import COOPERATIVE
 from tests.world.truth import Fate, ProcessTruth, Truth, Way
@@ -30,7 +33,18 @@ def joined(claim: claims.Joined, truth: Truth, context: Context) -> str | None:
         return None  # what comes and goes in one iteration of the event loop, as after a pause, is not seen
     if not found:
         return "it never was a member"
-    if not any(_since(context) <= each.from_ms <= context.known_ms + INSTANT_MS for each in found):
+    # Who comes with a regular expression is a member before its topics are found, which is what raises the epoch.
+    process = truth.process_of(member_id)
+    by_pattern = process is not None and any(subscription.pattern for subscription in process.subscriptions)
+
+    def is_of_it(from_ms: int) -> bool:
+        since_ms = _since(context)
+        if process is not None and by_pattern:  # a heartbeat asks for the topics, if there is one
+            waits_ms = own_fault(process, truth, from_ms, context.disturbed_ms) + RESOLVED_APART_MS + BEAT_MS
+            since_ms = min(since_ms, context.disturbed_ms - waits_ms)
+        return since_ms <= from_ms <= context.known_ms + INSTANT_MS
+
+    if not any(is_of_it(each.from_ms) for each in found):
         return "it was a member since before, or later"
     return None
 
@@ -56,8 +70,8 @@ def resubscribed(claim: claims.Resubscribed, truth: Truth, context: Context) -> 
         wanted = set(claim.subscribed), set(claim.unsubscribed)
         if not any((now - before, before - now) == wanted for before, now in pairs):
             return f"it did not: {[each.topics for each in said]}"
-    if claim.change is claims.Change.PATTERN:
-        return "nobody subscribes to a pattern"
+    if claim.change is claims.Change.PATTERN and len({subscription.pattern for subscription in said}) < 2:
+        return f"it had one regular expression at any time: {said[-1].pattern!r}"
     return None
 
 
@@ -136,7 +150,8 @@ def did_not_come_back(claim: claims.DidNotComeBack, truth: Truth, context: Conte
     found = [departure for departure in process.departures if departure.way is Way.FOR_A_MOMENT]
     if not any(each.member_id == claim.member.member_id for each in found):
         return "it was not closed for a moment"
-    read = _read_after(process, found[-1].at_ms)
+    # Of real clients it is not known when what they sent was read.
+    read = _read_after(process, found[-1].at_ms) if process.arrivals else found[-1].at_ms
     return "it was not closed then" if read is None or abs(read - claim.left_ms) > NETWORK_MS else None
 
 
@@ -273,7 +288,28 @@ def impossible(claim: Claim, truth: Truth, context: Context) -> str | None:
 
 
 def caused(claim: claims.Caused, truth: Truth, context: Context) -> str | None:
+    if claim.cause is Cause.TOPICS_CHANGED and not any(
+        context.begin_ms < change.at_ms <= context.known_ms for change in truth.topic_changes
+    ):
+        return "no topic has changed"
     return "nothing in this world brings it about" if claim.cause in IMPOSSIBLE else None
+
+
+def topics_found(claim: claims.TopicsFound, truth: Truth, context: Context) -> str | None:
+    asked = {subscription.pattern for process in truth.processes for subscription in process.subscriptions}
+    names = {change.name for change in truth.topic_changes}
+    # It may be of an epoch that this one superseded.
+    moments = [context.disturbed_ms, context.began_ms]
+    moments += [change.at_ms for change in truth.topic_changes if moments[0] <= change.at_ms <= moments[1]]
+    for each in claim.found:
+        pattern, topics = each.pattern, each.topics
+        if pattern not in asked:
+            return f"nobody subscribes to {pattern}"
+        fitting = [name for name in names if re.fullmatch(pattern, name)]
+        matching = [{name for name in fitting if truth.topic_at(name, at_ms)[1]} for at_ms in moments]
+        if set(topics) not in matching:
+            return f"{pattern} matches {sorted(matching[-1])}"
+    return None
 
 
 def assignor_changed(claim: claims.AssignorChanged, truth: Truth, context: Context) -> str | None:
@@ -294,6 +330,7 @@ CHECKS: Final[dict[type[Claim], Check]] = {
     claims.Joined: joined,
     claims.Resubscribed: resubscribed,
     claims.TopicChanged: topic_changed,
+    claims.TopicsFound: topics_found,
     claims.LeaderAsked: leader_asked,
     claims.Rejoined: rejoined,
     claims.Left: left,

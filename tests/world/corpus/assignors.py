@@ -140,4 +140,29 @@ FOUND: Final[dict[str, History]] = {
     "a member of an unknown assignor loses all that it had": history(
         [COMPANY] * 3, Action(12_147, "subscribe", 0, 5), initial_delay_ms=3_000, max_size=2
     ),
+    "a member that is not told what it lost has it until it is assigned less": history(
+        [COOPERATIVE, COOPERATIVE, COOPERATIVE, COOPERATIVE],
+        Action(10_841, "reset_offsets", 2, 2),
+        Action(12_329, "kill", 3, 6_230),
+        Action(14_653, "remove_member", 3),
+        initial_delay_ms=3_000,
+        max_size=3,
+        seed=81_102_873,
+    ),
+    "a member of the company's assignor never had what it loses": history(
+        [COMPANY, COMPANY._replace(session_timeout_ms=15_000), COMPANY],
+        Action(4_503, "kill", 1, 3_632),
+        Action(5_517, "start", 1, 4),
+        Action(8_289, "refuse", 1, 7_820),
+        Action(20_816, "lose_host", 2, 7_874),
+        initial_delay_ms=3_000,
+        until_ms=40_000,
+    ),
+    "a member of the company's assignor claims nothing, as its application is busy": history(
+        [COMPANY, COMPANY],
+        Action(4_281, "block", 0, 7_547),
+        Action(7_739, "proxy", 0, 1_385),
+        initial_delay_ms=3_000,
+        seed=81_502_163,
+    ),
 }

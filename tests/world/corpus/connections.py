@@ -247,4 +247,17 @@ FOUND: Final[dict[str, History]] = {
         Action(42_586, "mute", 4, 5_827),
         max_size=4,
     ),
+    "a client is muted after its removal, and gives that connection up": history(
+        [JAVA._replace(instance_id="i-0", session_timeout_ms=6_000)],
+        Action(12_795, "kill", 0, 752),
+        Action(20_301, "suspend", 0, 5_959),
+        Action(25_984, "mute", 0, 14_239),
+        until_ms=40_000,
+    ),
+    "nothing is read of a member from the answer to its JoinGroup on": history(
+        [JAVA, JAVA],
+        Action(15_000, "block", 1, 12_000),
+        Action(16_000, "grow_topic", 0, 3),
+        Action(26_500, "mute", 0, 20_000),
+    ),
 }

@@ -187,4 +187,10 @@ FOUND: Final[dict[str, History]] = {
         Action(26_227, "block", 0, 20_709),
         until_ms=90_000,
     ),
+    "the time for a SyncGroup ends in the pause in which its member joins": history(
+        [JAVA._replace(max_poll_interval_ms=20_000), JAVA._replace(instance_id="i-1", max_poll_interval_ms=20_000)],
+        Action(5_867, "lose_host", 1, 5_600),
+        Action(7_549, "pause_coordinator", 0, 21_652),
+        initial_delay_ms=3_000,
+    ),
 }

@@ -70,4 +70,12 @@ FOUND: Final[dict[str, History]] = {
         Action(76_070, "kill", 0, 3_886),
         until_ms=90_000,
     ),
+    "a client asks again under its member id, and is restarted before it joins": history(
+        [JAVA._replace(session_timeout_ms=6_000)],
+        Action(17_972, "suspend", 0, 7_038),
+        Action(43_032, "suspend", 0, 16_791),
+        Action(55_824, "unsubscribe"),
+        Action(69_224, "kill", 0, 2_322),
+        until_ms=90_000,
+    ),
 }

@@ -237,4 +237,40 @@ FOUND: Final[dict[str, History]] = {
         initial_delay_ms=3_000,
         max_size=2,
     ),
+    "others are assigned what a member had lost before it rejoined": history(
+        [
+            COOPERATIVE._replace(instance_id="i-0", session_timeout_ms=15_000),
+            COOPERATIVE._replace(starts=False),
+            COOPERATIVE._replace(topics=("t", "u"), instance_id="i-2"),
+        ],
+        Action(10_272, "kill", 1, 2_769),
+        Action(15_407, "proxy", 2, 3_438),
+        Action(15_479, "kill", 0, 20_288),
+        Action(19_143, "proxy_all", 1, 5_908),
+        topics=(("t", 8), ("u", 3)),
+        seed=81_001_154,
+    ),
+    "a static member that stood still in a join phase goes on for a moment": history(
+        [
+            COOPERATIVE._replace(instance_id="i-0", max_poll_interval_ms=12_000),
+            COOPERATIVE._replace(instance_id="i-3", session_timeout_ms=15_000, max_poll_interval_ms=12_000),
+        ],
+        Action(3_182, "lose_host", 0, 24_935),
+        Action(28_483, "suspend", 1, 14_311),
+        Action(33_355, "close", 0, 6_989),
+        seed=81_104_827,
+    ),
+    "a SyncGroup is not read before the coordinator stops, and its member never had its part": history(
+        [
+            COOPERATIVE,
+            COOPERATIVE._replace(max_poll_interval_ms=20_000),
+            COOPERATIVE._replace(instance_id="i-2"),
+            COOPERATIVE,
+            COOPERATIVE._replace(instance_id="i-4", max_poll_interval_ms=20_000),
+        ],
+        Action(11_396, "mute", 2, 19_797),
+        Action(22_597, "stop_coordinator", 4, 5_984),
+        max_size=4,
+        seed=81_501_903,
+    ),
 }

@@ -143,9 +143,9 @@ def replaced(facts: Facts, now_ms: int) -> Iterator[Replaced]:
 
 
 def pauses_too_long(facts: Facts, now_ms: int) -> Iterator[PausesTooLong]:
-    """A member that is back at once after its session expired on an open connection was alive: it paused.
+    """A member whose session expired on an open connection, and that is back by the same one, was alive: it paused.
 
-    Whether its connection was open is unknown in older events; it may have been restarted then.
+    Whether it is the same connection is unknown in older events, and after a load; it may have been restarted then.
     """
     for who, visits in facts.visits.items():
         pauses = [
@@ -159,7 +159,6 @@ def pauses_too_long(facts: Facts, now_ms: int) -> Iterator[PausesTooLong]:
         ]
         if len(pauses) < SILENCES:
             continue
-        all_came_again = all(facts.came_again(pause.removal) for pause in pauses)
         seqs = [pause.removal.seq for pause in pauses]
         yield PausesTooLong(
             kind=Kind.SHORT_SESSION_TIMEOUT,
@@ -178,5 +177,5 @@ def pauses_too_long(facts: Facts, now_ms: int) -> Iterator[PausesTooLong]:
             ),
             timeout_ms=min(pause.removal.session_timeout_ms or 0 for pause in pauses),
             is_epoch=facts.history.group_type == CONSUMER,
-            evidence=derived(*seqs) if all_came_again else unknown(*seqs),
+            evidence=derived(*seqs) if all(pause.is_same_process for pause in pauses) else unknown(*seqs),
         )

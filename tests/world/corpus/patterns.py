@@ -1,0 +1,35 @@
+"""Members that subscribe to regular expressions (KIP-848), and topics that come and go."""
+
+from typing import Final
+
+from tests.world.corpus.shapes import JAVA, MODERN, history
+from tests.world.history import Action, History
+
+NOTHING: Final = MODERN._replace(topics=(), pattern="none")
+ALL: Final = MODERN._replace(topics=(), pattern=".*")
+LATER: Final = MODERN._replace(topics=(), pattern="u|tu")
+
+FOUND: Final[dict[str, History]] = {
+    "a member whose regular expression finds nothing is there when another one dies": history(
+        [LATER, MODERN._replace(pattern="none"), NOTHING],
+        Action(16_542, "lose_host", 1),
+    ),
+    "a member leaves before the topics of its regular expression are looked for": history(
+        [NOTHING, NOTHING, LATER], Action(3_900, "close", 2)
+    ),
+    "a member with a regular expression is the first one after all had gone": history(
+        [ALL], Action(6_500, "remove_member"), Action(7_000, "kill", 0, 5_000)
+    ),
+    "the topics of a regular expression are found ten seconds after its member joined": history(
+        [NOTHING, MODERN, ALL], Action(22_000, "create_other_topic", 0, 2), Action(40_000, "delete_other_topic", 0, 2)
+    ),
+    "a member asks for another regular expression, whose topics come and go": history(
+        [MODERN, LATER],
+        Action(20_000, "subscribe_to_pattern", 1, 1),
+        Action(24_000, "create_other_topic", 0, 3),
+        Action(38_000, "delete_other_topic", 0, 0),
+    ),
+    "a member joins before the topics of a regular expression are assigned": history(
+        [MODERN._replace(topics=(), pattern="[tu]"), JAVA]
+    ),
+}
