@@ -12,6 +12,7 @@ from coordinator.audit.group_state import (
     AuditedMember,
     GroupAuditState,
     by_topic,
+    grouped,
     named_partitions,
     partition_count,
 )
@@ -28,7 +29,7 @@ from coordinator.core.consumer_protocol import CONSUMER_PROTOCOL_TYPE
 from coordinator.core.groups.membership import Membership
 from coordinator.core.groups.states import ASSIGNING, RECONCILING, STABLE, GroupState
 
-Partitions = set[tuple[str, int]]
+Partitions = tuple[tuple[str, int], ...]
 
 
 def _joined(
@@ -160,7 +161,7 @@ def _reconciled(
     is_waiting = current.state is MemberState.UNRELEASED_PARTITIONS
     return {
         "member": existing,
-        "partitions": by_topic(partitions) if unnamed or (gained and kept) else gained or kept,
+        "partitions": grouped(partitions) if unnamed or (gained and kept) else gained or kept,
         "gained": gained,
         "lost": lost,
         "kept": kept,
@@ -168,7 +169,7 @@ def _reconciled(
         "member_epoch": current.epoch,
         "member_state": current.state._name_,  # `name` is a property in Python
         "partition_count": count,
-        "revoking": by_topic(revoking),
+        "revoking": grouped(revoking),
         "revoking_count": revoking_count,
         "waits_for": _waits_for(group, member_id, current, state, world) if is_waiting else [],
         "reconcile_ms": max(at_ms - (state.generation_started_ms or at_ms), 0),
@@ -189,7 +190,7 @@ def _waits_for(
     target = group.target(member_id)
     if partition_count(target) > schema.PARTITIONS_NAMED_MAX:
         return []
-    waits: dict[str, Partitions] = {}
+    waits: dict[str, set[tuple[str, int]]] = {}
     for topic_id, indexes in target.items():
         owners = group.owners.get(topic_id)
         if owners is None:
@@ -317,7 +318,7 @@ def _progress(group: ConsumerGroup, state: GroupAuditState) -> dict[str, schema.
 
 def _progress_of(member: ConsumerMember, audited: AuditedMember) -> schema.MemberProgress:
     current = member.current
-    revoking = by_topic(audited.revoking)
+    revoking = grouped(audited.revoking)
     return schema.MemberProgress(
         current.epoch, current.state.name, partition_count(current.assigned), revoking, partition_count(current.pending)
     )

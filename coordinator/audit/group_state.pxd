@@ -69,6 +69,4 @@ cdef class GroupAuditState:
     cdef object join_ms(self, AuditedMember audited, int64_t generation_id)
     cdef object sync_ms(self, AuditedMember audited, int64_t generation_id)
     cdef dict keep(self, str member_id, tuple owned)
-    cdef int compare(
-        self, AuditedMember audited, str member_id, set partitions, dict gained, dict lost, dict kept
-    ) except -1
+    cdef tuple compare(self, AuditedMember audited, str member_id, tuple partitions)

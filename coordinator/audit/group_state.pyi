@@ -10,13 +10,16 @@ from coordinator.core.groups.states import GroupState
 def by_topic(partitions: Iterable[tuple[str, int]]) -> TopicPartitions:
     """Topic → partition indexes, both ascending."""
 
+def grouped(in_order: Iterable[tuple[str, int]]) -> TopicPartitions:
+    """As `by_topic`, of partitions in ascending order."""
+
 def partition_count(partitions: Mapping[bytes, Collection[int]]) -> int:
     """How many partitions there are, by topic id."""
 
 def named_partitions(
     partitions: Mapping[bytes, Collection[int]], topic_name: Callable[[bytes], str]
-) -> set[tuple[str, int]]:
-    """(topic name, index) of each partition, by topic id."""
+) -> tuple[tuple[str, int], ...]:
+    """(topic name, index) of each partition, in ascending order; `partitions` are by topic id."""
 
 class AuditedMember:
     """A member and its last assignment. In the fields of an event it stands for its `schema.MemberRef`."""
@@ -234,15 +237,15 @@ class GroupAuditState:
     def reassign(
         self,
         member_id: str,
-        partitions: set[tuple[str, int]],
+        partitions: tuple[tuple[str, int], ...],
         unnamed_partitions: int,
-        revoking: set[tuple[str, int]],
+        revoking: tuple[tuple[str, int], ...],
         at_ms: int,
     ) -> tuple[TopicPartitions, TopicPartitions, TopicPartitions]:
-        """Set what a member may use and what it has to give up: what it gained, lost and kept."""
+        """Set what a member may use and what it has to give up, both ascending: what it gained, lost and kept."""
 
-    def set_revoking(self, member_id: str, revoking: set[tuple[str, int]]) -> None:
-        """Set what a member has to give up, as it was loaded."""
+    def set_revoking(self, member_id: str, revoking: tuple[tuple[str, int], ...]) -> None:
+        """Set what a member has to give up, ascending, as it was loaded."""
 
     def remove_member(self, member_id: str, at_ms: int) -> AuditedMember:
         """Remove a member: its partitions have no owner any more."""

@@ -3,6 +3,8 @@
 cimport cython
 from libc.stdint cimport int64_t
 
+from operator import itemgetter
+
 from coordinator.audit import schema
 from coordinator.core.consumer_protocol import count_claimed, read_assignment, read_subscription
 
@@ -12,6 +14,7 @@ cdef Py_ssize_t TRIGGERS_NAMED_MAX = schema.TRIGGERS_NAMED_MAX
 cdef Py_ssize_t MEMBERS_NAMED_MAX = schema.MEMBERS_NAMED_MAX
 cdef int64_t REJECTION_APART_MS = schema.REJECTION_APART_MS
 cdef object Trigger = schema.Trigger
+cdef object by_name = itemgetter(0)
 
 # Most groups have nothing of a kind: they share these, and get one of their own before something is added.
 cdef dict NO_ENTRIES = {}
@@ -27,8 +30,7 @@ def by_topic(partitions):
     return grouped(sorted(partitions)) if partitions else {}
 
 
-cdef dict grouped(in_order):
-    """(topic, index), ascending, as topic → indexes."""
+cpdef dict grouped(in_order):
     cdef dict topics = {}
     cdef list indexes = None
     cdef object last = None
@@ -49,22 +51,14 @@ def partition_count(dict partitions not None):
 
 
 def named_partitions(dict partitions not None, topic_name):
-    """(topic name, index) of each partition, by topic id."""
-    cdef set named = set()
-    for topic_id, of_topic in partitions.items():
-        name = topic_name(topic_id)
-        for index in of_topic:
-            named.add((name, index))
-    return named
-
-
-cdef int put(dict topics, partition) except -1:
-    topic, index = partition
-    if topic in topics:
-        (<list>topics[topic]).append(index)
-    else:
-        topics[topic] = [index]
-    return 0
+    cdef list named = [], topics
+    topics = [(topic_name(topic_id), of_topic) for topic_id, of_topic in partitions.items()]
+    if len(topics) > 1:
+        topics.sort(key=by_name)
+    for name, of_topic in topics:
+        for index in sorted(of_topic):
+            named.append((name, index))
+    return tuple(named)
 
 
 @cython.final
@@ -362,6 +356,7 @@ cdef class GroupAuditState:
         cdef int64_t unnamed_partitions
         cdef dict gained = {}, lost = {}, kept = {}
         cdef set partitions
+        cdef tuple owned
         readable, partitions, unnamed_partitions = read_assignment(
             protocol_type, assignment, self.nameable_partitions
         )
@@ -370,14 +365,15 @@ cdef class GroupAuditState:
         claimed = count_claimed(protocol_type, metadata, partitions, PARTITIONS_NAMED_MAX)
         self.unowned += len(partitions) - <int64_t>claimed
         self.nameable_partitions -= len(partitions)
+        owned = tuple(sorted(partitions))
         if unnamed_partitions:
             audited.owned = ()
         else:
-            self.compare(audited, member_id, partitions, gained, lost, kept)
+            gained, lost, kept = self.compare(audited, member_id, owned)
         return {
             "member": audited,
             "readable": readable,
-            "partitions": by_topic(partitions) if gained and kept else gained or kept,
+            "partitions": grouped(owned) if gained and kept else gained or kept,
             "gained": gained,
             "lost": lost,
             "kept": kept,
@@ -396,26 +392,24 @@ cdef class GroupAuditState:
         return audited
 
     def reassign(
-        self, str member_id not None, set partitions not None, int64_t unnamed_partitions, set revoking not None,
+        self, str member_id not None, tuple partitions not None, int64_t unnamed_partitions, tuple revoking not None,
         int64_t at_ms,
     ):
         cdef AuditedMember audited = self.members[member_id]
         cdef dict gained = {}, lost = {}, kept = {}
         cdef tuple owned = audited.owned
-        cdef bint revokes = len(revoking) or len(audited.revoking)
-        cdef set held
         audited.unnamed_partitions = unnamed_partitions
         self.nameable_partitions -= len(partitions)
-        if not unnamed_partitions and not revokes and len(partitions) == len(owned) and partitions.issuperset(owned):
+        if not unnamed_partitions and not revoking and not audited.revoking and partitions == owned:
             kept = self.keep(member_id, owned)
         else:
-            held = {*owned, *audited.revoking}
+            if owned or audited.revoking:
+                self.release({*owned, *audited.revoking}.difference(partitions, revoking), at_ms)
             if unnamed_partitions:
                 audited.owned = ()
             else:
-                self.compare(audited, member_id, partitions, gained, lost, kept)
-            audited.revoking = tuple(sorted(revoking))
-            self.release(held - partitions - revoking, at_ms)
+                gained, lost, kept = self.compare(audited, member_id, partitions)
+            audited.revoking = revoking
         if self.released:
             for partition in partitions:
                 released_ms = self.released.pop(partition, None)
@@ -423,9 +417,9 @@ cdef class GroupAuditState:
                     self.unowned_partition_ms += max(at_ms - <int64_t>released_ms, 0)
         return gained, lost, kept
 
-    def set_revoking(self, str member_id not None, set revoking not None):
+    def set_revoking(self, str member_id not None, tuple revoking not None):
         cdef AuditedMember audited = self.members[member_id]
-        audited.revoking = tuple(sorted(revoking))
+        audited.revoking = revoking
 
     def remove_member(self, str member_id not None, int64_t at_ms):
         cdef AuditedMember audited = self.members.pop(member_id)
@@ -452,37 +446,34 @@ cdef class GroupAuditState:
             self.owners[partition] = member_id
         return grouped(owned)
 
-    cdef int compare(
-        self, AuditedMember audited, str member_id, set partitions, dict gained, dict lost, dict kept
-    ) except -1:
-        """Give the member its partitions; put them into what it gained, lost and kept."""
-        cdef int64_t kept_count = 0
-        cdef set before = set(audited.owned)
-        cdef list owned = sorted(partitions)
-        if owned and self.owners is NO_ENTRIES:
+    cdef tuple compare(self, AuditedMember audited, str member_id, tuple partitions):
+        """Give the member its partitions; returns what it gained, lost and kept."""
+        cdef list gained = [], lost = [], kept = []
+        cdef tuple owned = audited.owned
+        cdef set before = set(owned) if owned else None
+        if partitions and self.owners is NO_ENTRIES:
             self.owners = {}
         if self.had is NO_ENTRIES:
             self.had = {}
-        for partition in owned:
-            if partition in before:
-                put(kept, partition)
-                kept_count += 1
+        for partition in partitions:
+            if before is not None and partition in before:
+                kept.append(partition)
+                before.discard(partition)
             else:
-                put(gained, partition)
+                gained.append(partition)
                 owner = self.owners.get(partition)
                 if owner is not None:
                     self.had[owner] = self.had.get(owner, 0) + 1
                     if owner != member_id:
                         self.moved += 1
             self.owners[partition] = member_id
-        if kept_count:
-            self.had[member_id] = self.had.get(member_id, 0) + kept_count
+        if kept:
+            self.had[member_id] = self.had.get(member_id, 0) + len(kept)
         if before:
-            for partition in sorted(before - partitions):
-                put(lost, partition)
+            lost = [partition for partition in owned if partition in before]
         if gained or lost:
-            audited.owned = tuple(owned)
-        return 0
+            audited.owned = partitions
+        return grouped(gained), grouped(lost), grouped(kept)
 
     def forget_old_owners(self):
         cdef AuditedMember audited

@@ -10,7 +10,7 @@ from typing import Any, Final, cast
 from coordinator.audit import schema
 from coordinator.audit.epochs import epoch_projections
 from coordinator.audit.fields import Fields, connection_fields
-from coordinator.audit.group_state import GroupAuditState, by_topic, named_partitions, partition_count
+from coordinator.audit.group_state import GroupAuditState, grouped, named_partitions, partition_count
 from coordinator.audit.kind_audit import KindAudit, Projection, ms_between
 from coordinator.audit.world import Topic, World
 from coordinator.core.causes import Cause
@@ -105,10 +105,10 @@ def _assigned(
     nameable = state.nameable_partitions + len(existing.owned)
     partitions = named_partitions(current.partitions if count <= nameable else NO_PARTITIONS, world.topic_name)
     unnamed = count - len(partitions)
-    gained, lost, kept = state.reassign(member_id, partitions, unnamed, set(), at_ms)
+    gained, lost, kept = state.reassign(member_id, partitions, unnamed, (), at_ms)
     return {
         "member": existing,
-        "partitions": by_topic(partitions),
+        "partitions": grouped(partitions),
         "gained": gained,
         "lost": lost,
         "kept": kept,

@@ -10,7 +10,7 @@ from typing import Any, Final, cast
 from coordinator.audit import schema
 from coordinator.audit.epochs import epoch_projections
 from coordinator.audit.fields import Fields, connection_fields
-from coordinator.audit.group_state import GroupAuditState, by_topic
+from coordinator.audit.group_state import GroupAuditState, grouped
 from coordinator.audit.kind_audit import KindAudit, Projection, ms_between
 from coordinator.audit.streams_tasks import (
     internal_topics_answered,
@@ -32,7 +32,7 @@ from coordinator.core.streams.member import StreamsMember, TasksState
 from coordinator.core.streams.tasks import each_task
 from coordinator.core.streams.topology import Topology
 
-Partitions = set[tuple[str, int]]
+Partitions = tuple[tuple[str, int], ...]
 TopicsRead = Mapping[str, tuple[str, ...]]
 """Subtopology id → the topics that its tasks read."""
 
@@ -54,12 +54,12 @@ def _topics_by_subtopology(group: StreamsGroup) -> TopicsRead:
 
 
 def _partitions(read: TopicsRead, tasks: Mapping[str, Iterable[int]], named_max: int) -> tuple[Partitions, int]:
-    """(topic, index) of what active tasks read, or nothing if they are too many; and how many they are."""
-    found: Partitions = set()
+    """(topic, index) of what active tasks read, ascending, or nothing if they are too many; and how many they are."""
+    found: set[tuple[str, int]] = set()
     for subtopology_id, numbers in tasks.items():
         for topic in read.get(subtopology_id, ()):
             found.update((topic, number) for number in numbers)
-    return (found, len(found)) if len(found) <= named_max else (set(), len(found))
+    return (tuple(sorted(found)), len(found)) if len(found) <= named_max else ((), len(found))
 
 
 def _joined(
@@ -140,7 +140,7 @@ def _assigned(
     gained, lost, kept = state.reassign(member_id, partitions, count - len(partitions), revoking, at_ms)
     return {
         "member": existing,
-        "partitions": by_topic(partitions),
+        "partitions": grouped(partitions),
         "gained": gained,
         "lost": lost,
         "kept": kept,
@@ -148,7 +148,7 @@ def _assigned(
         "member_epoch": current.epoch,
         "member_state": current.state.name,
         "partition_count": count,
-        "revoking": by_topic(revoking),
+        "revoking": grouped(revoking),
         "revoking_count": revoking_count,
         "waits_for": _waits_for(group, member_id, read, state) if is_waiting else [],
         "reconcile_ms": max(at_ms - (state.generation_started_ms or at_ms), 0),
@@ -167,7 +167,7 @@ def _waits_for(group: StreamsGroup, member_id: str, read: TopicsRead, state: Gro
         if holder is not None and holder != member_id and number not in has.get(subtopology_id, ()):
             held.setdefault(holder, {}).setdefault(subtopology_id, []).append(number)
     return [
-        schema.WaitedFor(cast(Any, state.members[holder]), by_topic(partitions))
+        schema.WaitedFor(cast(Any, state.members[holder]), grouped(partitions))
         for holder, tasks in list(held.items())[: schema.MEMBERS_NAMED_MAX]
         if (partitions := _partitions(read, tasks, schema.PARTITIONS_NAMED_MAX)[0]) and holder in state.members
     ]
@@ -226,7 +226,7 @@ def _progress(group: StreamsGroup, state: GroupAuditState) -> dict[str, schema.M
             member.current.epoch,
             member.current.state.name,
             _partitions(read, member.current.assigned.active, 0)[1],
-            by_topic(state.members[member.member_id].revoking),
+            grouped(state.members[member.member_id].revoking),
             _partitions(read, member.current.pending.active, 0)[1],
         )
         for member in group.members.values()
