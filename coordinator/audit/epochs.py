@@ -34,9 +34,7 @@ def rebalance_started(event: Any, group: Any, state: GroupAuditState, before: Gr
     """Of an event that raises the group epoch: with `cause`, `member_id` and `reason`."""
     state.start_rebalance((), event.at_ms)
     state.is_rebalancing = True
-    existing = state.members.get(event.member_id)
-    member = None if existing is None else existing.member
-    triggers = state.begin_epoch(event.cause, member, event.reason, event.at_ms)
+    triggers = state.begin_epoch(event.cause, state.members.get(event.member_id), event.reason, event.at_ms)
     trigger = triggers[0]
     if trigger.cause is not event.cause:
         trigger = next(trigger for trigger in triggers if trigger.cause is event.cause)

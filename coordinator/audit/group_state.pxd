@@ -68,5 +68,9 @@ cdef class GroupAuditState:
     cdef int release(self, set partitions, int64_t at_ms) except -1
     cdef object join_ms(self, AuditedMember audited, int64_t generation_id)
     cdef object sync_ms(self, AuditedMember audited, int64_t generation_id)
+    cdef dict reassigned(
+        self, AuditedMember audited, str member_id, int64_t epoch, str state, tuple partitions, int64_t count,
+        tuple revoking, int64_t revoking_count, int64_t at_ms,
+    )
     cdef dict keep(self, str member_id, tuple owned)
     cdef tuple compare(self, AuditedMember audited, str member_id, tuple partitions)

@@ -14,6 +14,7 @@ cdef Py_ssize_t TRIGGERS_NAMED_MAX = schema.TRIGGERS_NAMED_MAX
 cdef Py_ssize_t MEMBERS_NAMED_MAX = schema.MEMBERS_NAMED_MAX
 cdef int64_t REJECTION_APART_MS = schema.REJECTION_APART_MS
 cdef object Trigger = schema.Trigger
+cdef object WaitedFor = schema.WaitedFor
 cdef object by_name = itemgetter(0)
 
 # Most groups have nothing of a kind: they share these, and get one of their own before something is added.
@@ -42,8 +43,7 @@ cpdef dict grouped(in_order):
     return topics
 
 
-def partition_count(dict partitions not None):
-    """How many partitions there are, by topic id."""
+cpdef Py_ssize_t partition_count(dict partitions) except -1:
     cdef Py_ssize_t count = 0
     for of_topic in partitions.values():
         count += len(of_topic)
@@ -137,6 +137,7 @@ cdef class GroupAuditState:
         new.topics, new.unnamed_topics, new.revoking = old.topics, old.unnamed_topics, old.revoking
         new.came_for, new.came_ms = old.came_for, old.came_ms
         new.synced_in, new.synced_at_ms = old.synced_in, old.synced_at_ms
+        old.text = None                 # triggers may have it, and what is known of the member has changed
         self.members[member_id] = new
         for partition in old.owned:
             self.owners[partition] = member_id
@@ -224,7 +225,7 @@ cdef class GroupAuditState:
         if audited.synced_in != generation_id:
             if self.never_synced is NO_ITEMS:
                 self.never_synced = []
-            self.never_synced.append(audited.member)
+            self.never_synced.append(audited)
 
     def start_rebalance(self, pending_members, int64_t at_ms):
         self.rebalance_started_ms = at_ms
@@ -252,7 +253,7 @@ cdef class GroupAuditState:
         for member in group.members.values():
             audited = self.members[member.member_id]
             if audited.synced_in != generation_id and not member.is_new:
-                never_synced.append(member)
+                never_synced.append(audited)
         return never_synced[:MEMBERS_NAMED_MAX], max(len(never_synced) - MEMBERS_NAMED_MAX, 0)
 
     def end_rebalance(self):
@@ -265,7 +266,7 @@ cdef class GroupAuditState:
         slowest = None
         for audited in self.members.values():
             if audited.came_for == generation_id and audited.came_ms - self.rebalance_started_ms > slowest_ms:
-                slowest, slowest_ms = audited.member, audited.came_ms - self.rebalance_started_ms
+                slowest, slowest_ms = audited, audited.came_ms - self.rebalance_started_ms
         return slowest, slowest_ms
 
     def slowest_to_sync(self, int64_t generation_id):
@@ -274,7 +275,7 @@ cdef class GroupAuditState:
         slowest = None
         for audited in self.members.values():
             if audited.synced_in == generation_id and audited.synced_at_ms - self.generation_started_ms > slowest_ms:
-                slowest, slowest_ms = audited.member, audited.synced_at_ms - self.generation_started_ms
+                slowest, slowest_ms = audited, audited.synced_at_ms - self.generation_started_ms
         return slowest, slowest_ms
 
     cdef object join_ms(self, AuditedMember audited, int64_t generation_id):
@@ -392,20 +393,42 @@ cdef class GroupAuditState:
         return audited
 
     def reassign(
-        self, str member_id not None, tuple partitions not None, int64_t unnamed_partitions, tuple revoking not None,
-        int64_t at_ms,
+        self, str member_id not None, int64_t epoch, str state not None, dict partitions not None,
+        dict revoking not None, topic_name, int64_t at_ms,
     ):
         cdef AuditedMember audited = self.members[member_id]
+        cdef int64_t count = partition_count(partitions), revoking_count = partition_count(revoking)
+        cdef bint is_few = count <= self.nameable_partitions + len(audited.owned)
+        cdef bint revokes_few = revoking_count <= PARTITIONS_NAMED_MAX
+        return self.reassigned(
+            audited, member_id, epoch, state,
+            named_partitions(partitions, topic_name) if is_few else (), count,
+            named_partitions(revoking, topic_name) if revokes_few else (), revoking_count, at_ms,
+        )
+
+    def reassign_named(
+        self, str member_id not None, int64_t epoch, str state not None, tuple partitions not None,
+        int64_t partition_count, tuple revoking not None, int64_t revoking_count, int64_t at_ms,
+    ):
+        return self.reassigned(
+            self.members[member_id], member_id, epoch, state, partitions, partition_count, revoking, revoking_count,
+            at_ms,
+        )
+
+    cdef dict reassigned(
+        self, AuditedMember audited, str member_id, int64_t epoch, str state, tuple partitions, int64_t count,
+        tuple revoking, int64_t revoking_count, int64_t at_ms,
+    ):
         cdef dict gained = {}, lost = {}, kept = {}
         cdef tuple owned = audited.owned
-        audited.unnamed_partitions = unnamed_partitions
+        audited.unnamed_partitions = count - len(partitions)
         self.nameable_partitions -= len(partitions)
-        if not unnamed_partitions and not revoking and not audited.revoking and partitions == owned:
+        if not audited.unnamed_partitions and not revoking and not audited.revoking and partitions == owned:
             kept = self.keep(member_id, owned)
         else:
             if owned or audited.revoking:
                 self.release({*owned, *audited.revoking}.difference(partitions, revoking), at_ms)
-            if unnamed_partitions:
+            if audited.unnamed_partitions:
                 audited.owned = ()
             else:
                 gained, lost, kept = self.compare(audited, member_id, partitions)
@@ -415,7 +438,49 @@ cdef class GroupAuditState:
                 released_ms = self.released.pop(partition, None)
                 if released_ms is not None:
                     self.unowned_partition_ms += max(at_ms - <int64_t>released_ms, 0)
-        return gained, lost, kept
+        return {
+            "member": audited,
+            "partitions": grouped(partitions) if gained and kept else gained or kept,
+            "gained": gained,
+            "lost": lost,
+            "kept": kept,
+            "unnamed_partitions": audited.unnamed_partitions,
+            "member_epoch": epoch,
+            "member_state": state,
+            "partition_count": count,
+            "revoking": grouped(revoking),
+            "revoking_count": revoking_count,
+            "waits_for": [],
+            "reconcile_ms": max(at_ms - (self.generation_started_ms or at_ms), 0),
+            "last_heard_ms": None,
+        }
+
+    def waits_for(
+        self, str member_id not None, dict target not None, dict assigned not None, dict owners not None, topic_name
+    ):
+        cdef dict waits = {}
+        cdef dict owner_of
+        cdef list named = []
+        cdef AuditedMember audited
+        if partition_count(target) > PARTITIONS_NAMED_MAX:
+            return named
+        for topic_id, indexes in target.items():
+            owner_of = owners.get(topic_id)
+            if owner_of is None:
+                continue
+            has, name = assigned.get(topic_id, ()), topic_name(topic_id)
+            for index in indexes:
+                owner = owner_of.get(index)
+                if owner is None or owner == member_id or index in has:
+                    continue
+                if owner not in waits:
+                    waits[owner] = []
+                (<list>waits[owner]).append((name, index))
+        for owner, partitions in list(waits.items())[:MEMBERS_NAMED_MAX]:
+            audited = self.members.get(owner)
+            if audited is not None:
+                named.append(WaitedFor(audited, grouped(sorted(partitions))))
+        return named
 
     def set_revoking(self, str member_id not None, tuple revoking not None):
         cdef AuditedMember audited = self.members[member_id]

@@ -67,7 +67,7 @@ def _joined(
 ) -> Fields:
     state.remember_member(group.members[event.member_id], (), 0)
     existing = state.set_subscription(event.member_id, _topics_read(event.topology))
-    state.note_epoch_trigger(Cause.NEW_MEMBER, existing.member, "", event.at_ms)
+    state.note_epoch_trigger(Cause.NEW_MEMBER, existing, "", event.at_ms)
     return {
         "member": existing,
         "session_timeout_ms": event.session_timeout_ms,
@@ -89,7 +89,7 @@ def _updated(
 ) -> Fields:
     state.replace_member(event.member_id, group.members[event.member_id])
     existing = state.set_subscription(event.member_id, _topics_read(group.topology))
-    state.note_epoch_trigger(Cause.METADATA_CHANGED, existing.member, "", event.at_ms)
+    state.note_epoch_trigger(Cause.METADATA_CHANGED, existing, "", event.at_ms)
     return {
         "member": existing,
         "metadata_changed": True,
@@ -113,7 +113,7 @@ def _removed(
     existing = state.remove_member(event.member_id, event.at_ms)
     streams_state(state).forget_member(event.member_id)
     member = existing.member
-    state.note_epoch_trigger(event.cause, member, event.reason, event.at_ms)
+    state.note_epoch_trigger(event.cause, existing, event.reason, event.at_ms)
     state.note_removal(existing, event.last_heard_ms, False)
     return {
         "member": existing,
@@ -131,29 +131,16 @@ def _removed(
 def _assigned(
     event: events.StreamsMemberAssigned, group: StreamsGroup, state: GroupAuditState, before: GroupState, world: World
 ) -> Fields:
-    current, member_id, at_ms = event.current, event.member_id, event.at_ms
-    existing, read = state.members[member_id], _topics_by_subtopology(group)
-    nameable = state.nameable_partitions + len(existing.owned)
+    current, member_id, read = event.current, event.member_id, _topics_by_subtopology(group)
+    nameable = state.nameable_partitions + len(state.members[member_id].owned)
     partitions, count = _partitions(read, current.assigned.active, nameable)
     revoking, revoking_count = _partitions(read, current.pending.active, schema.PARTITIONS_NAMED_MAX)
-    is_waiting = current.state is TasksState.UNRELEASED_TASKS
-    gained, lost, kept = state.reassign(member_id, partitions, count - len(partitions), revoking, at_ms)
-    return {
-        "member": existing,
-        "partitions": grouped(partitions),
-        "gained": gained,
-        "lost": lost,
-        "kept": kept,
-        "unnamed_partitions": count - len(partitions),
-        "member_epoch": current.epoch,
-        "member_state": current.state.name,
-        "partition_count": count,
-        "revoking": grouped(revoking),
-        "revoking_count": revoking_count,
-        "waits_for": _waits_for(group, member_id, read, state) if is_waiting else [],
-        "reconcile_ms": max(at_ms - (state.generation_started_ms or at_ms), 0),
-        "last_heard_ms": None,
-    }
+    fields = state.reassign_named(
+        member_id, current.epoch, current.state.name, partitions, count, revoking, revoking_count, event.at_ms
+    )
+    if current.state is TasksState.UNRELEASED_TASKS:
+        fields["waits_for"] = _waits_for(group, member_id, read, state)
+    return fields
 
 
 def _waits_for(group: StreamsGroup, member_id: str, read: TopicsRead, state: GroupAuditState) -> list[schema.WaitedFor]:
