@@ -7,6 +7,7 @@ from libc.stdint cimport int64_t
 cdef class AuditedMember:
     cdef readonly object member
     cdef readonly tuple owned
+    cdef object owned_of_topic            # whose names `owned` has, if they are of one topic; None: of several
     cdef readonly int64_t unnamed_partitions
     cdef readonly tuple revoking        # what it is to give up, and has not shown to have
     cdef readonly list topics

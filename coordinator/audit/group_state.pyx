@@ -73,6 +73,17 @@ cdef class AuditedMember:
         self.came_for = self.synced_in = NEVER
 
 
+cdef tuple owned_partitions(AuditedMember audited, dict partitions, topic_name):
+    """As `named_partitions`. What a member keeps has been named before; it is never changed."""
+    cdef object of_topic = None
+    if len(partitions) == 1:
+        topic_id, of_topic = next(iter(partitions.items()))
+        if of_topic is audited.owned_of_topic and audited.owned and topic_name(topic_id) == audited.owned[0][0]:
+            return audited.owned
+    audited.owned_of_topic = of_topic
+    return named_partitions(partitions, topic_name)
+
+
 @cython.final
 @cython.no_gc
 cdef class GroupAuditState:
@@ -402,7 +413,7 @@ cdef class GroupAuditState:
         cdef bint revokes_few = revoking_count <= PARTITIONS_NAMED_MAX
         return self.reassigned(
             audited, member_id, epoch, state,
-            named_partitions(partitions, topic_name) if is_few else (), count,
+            owned_partitions(audited, partitions, topic_name) if is_few else (), count,
             named_partitions(revoking, topic_name) if revokes_few else (), revoking_count, at_ms,
         )
 
@@ -423,7 +434,9 @@ cdef class GroupAuditState:
         cdef tuple owned = audited.owned
         audited.unnamed_partitions = count - len(partitions)
         self.nameable_partitions -= len(partitions)
-        if not audited.unnamed_partitions and not revoking and not audited.revoking and partitions == owned:
+        if not audited.unnamed_partitions and not revoking and not audited.revoking and (
+            partitions is owned or partitions == owned
+        ):
             kept = self.keep(member_id, owned)
         else:
             if owned or audited.revoking:
