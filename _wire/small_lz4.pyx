@@ -31,7 +31,7 @@ cdef enum:
     LITERALS_AT_THE_END = 5
     MATCHES_END_BEFORE = 12             # no match begins in so many bytes at the end of a block
     LENGTH_IN_TOKEN = 15
-    MISSES_LOG = 4                      # after each 16 places in a row without a match, the steps are a byte longer
+    MISSES_LOG = 3                      # after each 8 places in a row without a match, the steps are a byte longer
     FRAME_HEADER_BYTES = 7
     BLOCK_HEAD_BYTES = 4                # its size, whose highest bit says that it is stored as it is
     STORED_BLOCK = 0x8000_0000

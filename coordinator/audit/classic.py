@@ -22,8 +22,8 @@ def _joined(
     member = group.members[event.member_id]
     state.remember_member(member, (), 0)
     state.waited_for.pop(event.member_id, None)
-    state.note_trigger(Cause.NEW_MEMBER, member, event.reason, event.at_ms)
     audited = _note_join(event, group, state)
+    state.note_trigger(Cause.NEW_MEMBER, audited, event.reason, event.at_ms)
     return {
         "member": audited,
         "session_timeout_ms": event.session_timeout_ms,
@@ -47,7 +47,7 @@ def _rejoined(
     audited = _note_join(event, group, state)
     changed = event.cause is Cause.METADATA_CHANGED
     if changed or before is not PREPARING_REBALANCE:
-        state.note_trigger(event.cause, audited.member, event.reason, event.at_ms)
+        state.note_trigger(event.cause, audited, event.reason, event.at_ms)
     return {
         "member": audited,
         "metadata_changed": changed,
@@ -83,13 +83,13 @@ def _removed(
 ) -> Fields:
     existing = state.members.pop(event.member_id)
     member = existing.member
-    state.note_trigger(event.cause, member, event.reason, event.at_ms)
+    state.note_trigger(event.cause, existing, event.reason, event.at_ms)
     silent_since_ms = None if event.cause is Cause.MEMBER_LEFT else event.last_heard_ms
     state.note_removal(existing, silent_since_ms, before is PREPARING_REBALANCE)
     if before is COMPLETING_REBALANCE:
         state.note_never_synced(existing, group.generation_id)
     return {
-        "member": member,
+        "member": existing,
         "cause": event.cause,
         "reason": event.reason,
         "session_timeout_ms": member.session_timeout_ms,
@@ -119,7 +119,7 @@ def _pending_removed(
 def _assignment_rejected(
     event: events.AssignmentRejected, group: ClassicGroup, state: GroupAuditState, before: GroupState, world: World
 ) -> None:
-    state.note_trigger(Cause.ASSIGNMENT_TOO_LARGE, group.members[event.member_id], "", event.at_ms)
+    state.note_trigger(Cause.ASSIGNMENT_TOO_LARGE, state.members[event.member_id], "", event.at_ms)
 
 
 def _replaced(
@@ -131,7 +131,7 @@ def _replaced(
     existing = state.subscribe(event.new_member_id, group.protocol_type, event.protocols[0].metadata)
     if event.request_id is not None:
         state.note_join(existing, group.generation_id + 1, event.at_ms)
-        state.note_trigger(event.cause, member, event.reason, event.at_ms)
+        state.note_trigger(event.cause, existing, event.reason, event.at_ms)
     return {
         "member": schema.MemberRef(
             event.new_member_id,
@@ -173,7 +173,9 @@ def _rebalance_started(
 ) -> Fields:
     state.start_rebalance(group.pending_members, event.at_ms)
     reason = event.rebalance_reason
-    member = reason if reason.member_id else None
+    audited = state.members.get(reason.member_id)
+    is_unchanged = audited is not None and audited.member.client_details is reason.client_details
+    member = audited if is_unchanged else reason if reason.member_id else None
     topics = {} if before is EMPTY else state.topics  # what changed while nobody was there began no rebalance
     first = state.triggers[0] if state.triggers else None
     if first is None or first.cause is not reason.cause:

@@ -4,14 +4,14 @@ A generation is a group epoch (`consumer_epochs.py`); it is stable when each mem
 """
 
 from dataclasses import replace
-from typing import Any, Final, cast
+from typing import Final
 
 from coordinator.audit import classic, consumer_epochs, schema
 from coordinator.audit.fields import Fields, connection_fields
 from coordinator.audit.group_state import (
     AuditedMember,
     GroupAuditState,
-    by_topic,
+    grouped,
     named_partitions,
     partition_count,
 )
@@ -22,13 +22,13 @@ from coordinator.core.classic.group import ClassicGroup
 from coordinator.core.consumer import conversion_events as conversions
 from coordinator.core.consumer import events
 from coordinator.core.consumer.group import ConsumerGroup
-from coordinator.core.consumer.member import ConsumerMember, CurrentAssignment, MemberMetadata, MemberState
+from coordinator.core.consumer.member import ConsumerMember, MemberMetadata, MemberState
 from coordinator.core.consumer.topic_partitions import NO_PARTITIONS, EpochsByPartition
 from coordinator.core.consumer_protocol import CONSUMER_PROTOCOL_TYPE
 from coordinator.core.groups.membership import Membership
 from coordinator.core.groups.states import ASSIGNING, RECONCILING, STABLE, GroupState
 
-Partitions = set[tuple[str, int]]
+Partitions = tuple[tuple[str, int], ...]
 
 
 def _joined(
@@ -37,7 +37,7 @@ def _joined(
     metadata = event.metadata
     state.remember_member(group.members[event.member_id], (), 0)
     existing = state.set_subscription(event.member_id, metadata.topics)
-    state.note_epoch_trigger(Cause.NEW_MEMBER, existing.member, "", event.at_ms)
+    state.note_epoch_trigger(Cause.NEW_MEMBER, existing, "", event.at_ms)
     return {
         "member": existing,
         "session_timeout_ms": event.session_timeout_ms,
@@ -70,7 +70,7 @@ def _updated(
     existing = state.set_subscription(event.member_id, metadata.topics)
     is_changed = (metadata.topics, metadata.pattern or "") != (had.topics, had.pattern or "")
     if is_changed:
-        state.note_epoch_trigger(Cause.METADATA_CHANGED, existing.member, "", event.at_ms)
+        state.note_epoch_trigger(Cause.METADATA_CHANGED, existing, "", event.at_ms)
     return {
         "member": existing,
         "metadata_changed": is_changed,
@@ -118,8 +118,7 @@ def _removed(
     event: events.ConsumerMemberRemoved, group: ConsumerGroup, state: GroupAuditState, before: GroupState, world: World
 ) -> Fields:
     existing = state.remove_member(event.member_id, event.at_ms)
-    member = existing.member
-    state.note_epoch_trigger(event.cause, member, event.reason, event.at_ms)
+    state.note_epoch_trigger(event.cause, existing, event.reason, event.at_ms)
     state.note_removal(existing, event.last_heard_ms, False)
     return _removal_fields(event, existing)
 
@@ -149,63 +148,28 @@ def _reconciled(
     before: GroupState,
     world: World,
 ) -> Fields:
-    current, member_id, at_ms = event.current, event.member_id, event.at_ms
-    existing = state.members[member_id]
-    count, revoking_count = partition_count(current.assigned), partition_count(current.pending)
-    nameable = state.nameable_partitions + len(existing.owned)
-    partitions = named_partitions(current.assigned if count <= nameable else NO_PARTITIONS, world.topic_name)
-    is_few = revoking_count <= schema.PARTITIONS_NAMED_MAX
-    revoking = named_partitions(current.pending if is_few else NO_PARTITIONS, world.topic_name)
-    unnamed = count - len(partitions)
-    gained, lost, kept = state.reassign(member_id, partitions, unnamed, revoking, at_ms)
-    is_waiting = current.state is MemberState.UNRELEASED_PARTITIONS
-    return {
-        "member": existing,
-        "partitions": by_topic(partitions) if unnamed or (gained and kept) else gained or kept,
-        "gained": gained,
-        "lost": lost,
-        "kept": kept,
-        "unnamed_partitions": unnamed,
-        "member_epoch": current.epoch,
-        "member_state": current.state._name_,  # `name` is a property in Python
-        "partition_count": count,
-        "revoking": by_topic(revoking),
-        "revoking_count": revoking_count,
-        "waits_for": _waits_for(group, member_id, current, state, world) if is_waiting else [],
-        "reconcile_ms": max(at_ms - (state.generation_started_ms or at_ms), 0),
-        "last_heard_ms": getattr(event, "last_heard_ms", None),
-    }
+    current, member_id = event.current, event.member_id
+    fields = state.reassign(
+        member_id,
+        current.epoch,
+        current.state._name_,  # `name` is a property in Python
+        current.assigned,
+        current.pending,
+        world.topic_name,
+        event.at_ms,
+    )
+    if current.state is MemberState.UNRELEASED_PARTITIONS:
+        target = group.target(member_id)
+        fields["waits_for"] = state.waits_for(member_id, target, current.assigned, group.owners, world.topic_name)
+    if type(event) is events.ConsumerMemberAssigned:
+        fields["last_heard_ms"] = event.last_heard_ms
+    return fields
 
 
 def _named(partitions: EpochsByPartition, named_max: int, world: World) -> Partitions:
     """(topic name, index) of each partition; nothing if they are too many."""
     few = partitions if partition_count(partitions) <= named_max else NO_PARTITIONS
     return named_partitions(few, world.topic_name)
-
-
-def _waits_for(
-    group: ConsumerGroup, member_id: str, current: CurrentAssignment, state: GroupAuditState, world: World
-) -> list[schema.WaitedFor]:
-    """Who has not given up what the member is to get; nothing if the target has too many partitions to name."""
-    target = group.target(member_id)
-    if partition_count(target) > schema.PARTITIONS_NAMED_MAX:
-        return []
-    waits: dict[str, Partitions] = {}
-    for topic_id, indexes in target.items():
-        owners = group.owners.get(topic_id)
-        if owners is None:
-            continue
-        has, name = current.assigned.get(topic_id, ()), world.topic_name(topic_id)
-        for index in indexes:
-            owner = None if index in has else owners.get(index)
-            if owner is not None and owner != member_id:
-                waits.setdefault(owner, set()).add((name, index))
-    named = list(waits.items())[: schema.MEMBERS_NAMED_MAX]
-    return [
-        schema.WaitedFor(cast(Any, state.members[owner]), by_topic(partitions))
-        for owner, partitions in named
-        if owner in state.members
-    ]
 
 
 def _stable(
@@ -291,7 +255,7 @@ def _downgraded(
     for removed in event.departed:
         existing = state.members[removed.member_id]
         departed.append(schema.DepartedMember(at_ms=event.at_ms, **_removal_fields(removed, existing)))
-        state.note_trigger(removed.cause, existing.member, removed.reason, event.at_ms)
+        state.note_trigger(removed.cause, existing, removed.reason, event.at_ms)
         state.note_removal(existing, removed.last_heard_ms, False)
     state.members.clear()
     state.is_rebalancing = False
@@ -323,7 +287,7 @@ def _progress(group: ConsumerGroup, state: GroupAuditState) -> dict[str, schema.
 
 def _progress_of(member: ConsumerMember, audited: AuditedMember) -> schema.MemberProgress:
     current = member.current
-    revoking = by_topic(audited.revoking)
+    revoking = grouped(audited.revoking)
     return schema.MemberProgress(
         current.epoch, current.state.name, partition_count(current.assigned), revoking, partition_count(current.pending)
     )

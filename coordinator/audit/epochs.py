@@ -41,9 +41,7 @@ def began(
     """The fields of `schema.RebalanceStarted`; of an epoch that rose when nobody was there it is its first member."""
     state.start_rebalance((), at_ms)
     state.is_rebalancing = True
-    existing = state.members.get(member_id)
-    member = None if existing is None else existing.member
-    triggers = state.begin_epoch(cause, member, reason, at_ms)
+    triggers = state.begin_epoch(cause, state.members.get(member_id), reason, at_ms)
     trigger = triggers[0]
     if trigger.cause is not cause:
         trigger = next(trigger for trigger in triggers if trigger.cause is cause)

@@ -7,6 +7,7 @@ from libc.stdint cimport int64_t
 cdef class AuditedMember:
     cdef readonly object member
     cdef readonly tuple owned
+    cdef object owned_of_topic            # whose names `owned` has, if they are of one topic; None: of several
     cdef readonly int64_t unnamed_partitions
     cdef readonly tuple revoking        # what it is to give up, and has not shown to have
     cdef readonly list topics
@@ -68,8 +69,10 @@ cdef class GroupAuditState:
     cdef int release(self, set partitions, int64_t at_ms) except -1
     cdef object join_ms(self, AuditedMember audited, int64_t generation_id)
     cdef object sync_ms(self, AuditedMember audited, int64_t generation_id)
+    cdef dict reassigned(
+        self, AuditedMember audited, str member_id, int64_t epoch, str state, tuple partitions, int64_t count,
+        tuple revoking, int64_t revoking_count, int64_t at_ms,
+    )
     cdef dict keep(self, str member_id, tuple owned)
     cdef list _set_aside(self, list own, int64_t at_ms)
-    cdef int compare(
-        self, AuditedMember audited, str member_id, set partitions, dict gained, dict lost, dict kept
-    ) except -1
+    cdef tuple compare(self, AuditedMember audited, str member_id, tuple partitions)

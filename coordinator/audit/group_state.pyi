@@ -1,7 +1,7 @@
 from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any
 
-from coordinator.audit.schema import TopicPartitions, Trigger
+from coordinator.audit.schema import MemberRef, TopicPartitions, Trigger, WaitedFor
 from coordinator.audit.world import Topic
 from coordinator.core.causes import Cause, Requester
 from coordinator.core.groups.membership import Membership, MemberView
@@ -10,13 +10,16 @@ from coordinator.core.groups.states import GroupState
 def by_topic(partitions: Iterable[tuple[str, int]]) -> TopicPartitions:
     """Topic → partition indexes, both ascending."""
 
+def grouped(in_order: Iterable[tuple[str, int]]) -> TopicPartitions:
+    """As `by_topic`, of partitions in ascending order."""
+
 def partition_count(partitions: Mapping[bytes, Collection[int]]) -> int:
     """How many partitions there are, by topic id."""
 
 def named_partitions(
     partitions: Mapping[bytes, Collection[int]], topic_name: Callable[[bytes], str]
-) -> set[tuple[str, int]]:
-    """(topic name, index) of each partition, by topic id."""
+) -> tuple[tuple[str, int], ...]:
+    """(topic name, index) of each partition, in ascending order; `partitions` are by topic id."""
 
 class AuditedMember:
     """A member and its last assignment. In the fields of an event it stands for its `schema.MemberRef`."""
@@ -143,13 +146,13 @@ class GroupAuditState:
     def silent_partition_ms(self) -> int: ...
     @property
     def commits_rejected(self) -> int: ...
-    def note_trigger(self, cause: Cause, member: object, reason: str, at_ms: int) -> None:
-        """Add a trigger; `member` is anything with the attributes of `schema.MemberRef`, or None."""
+    def note_trigger(self, cause: Cause, member: AuditedMember | MemberRef | None, reason: str, at_ms: int) -> None:
+        """Add a trigger."""
 
-    def note_epoch_trigger(self, cause: Cause, member: object, reason: str, at_ms: int) -> None:
+    def note_epoch_trigger(self, cause: Cause, member: AuditedMember | None, reason: str, at_ms: int) -> None:
         """As `note_trigger`, of the next group epoch."""
 
-    def begin_epoch(self, cause: Cause, member: object, reason: str, at_ms: int) -> list[Trigger]:
+    def begin_epoch(self, cause: Cause, member: AuditedMember | None, reason: str, at_ms: int) -> list[Trigger]:
         """The triggers of the epoch that begins, which become triggers of the rebalance: at most
         `TRIGGERS_NAMED_MAX`. One with this cause is among them."""
 
@@ -185,19 +188,19 @@ class GroupAuditState:
     def pop_waited_for(self) -> list[str]:
         """The ids of `waited_for`, which is empty afterwards."""
 
-    def pop_never_synced(self, group: Membership, generation_id: int) -> tuple[list[MemberView], int]:
+    def pop_never_synced(self, group: Membership, generation_id: int) -> tuple[list[AuditedMember], int]:
         """Members of the generation that sent no SyncGroup, also those that were removed for it, and how many more."""
 
     def end_rebalance(self) -> None:
         """Forget what is counted from a rebalance to the end of it."""
 
-    def slowest_to_join(self, generation_id: int) -> tuple[MemberView | None, int]:
+    def slowest_to_join(self, generation_id: int) -> tuple[AuditedMember | None, int]:
         """The member whose JoinGroup came last and how long after the start of the rebalance; None if all came at once.
 
         For this and `slowest_to_sync`, `generation_id` is that of the generation that starts or has started.
         """
 
-    def slowest_to_sync(self, generation_id: int) -> tuple[MemberView | None, int]:
+    def slowest_to_sync(self, generation_id: int) -> tuple[AuditedMember | None, int]:
         """The same for SyncGroup and the start of the generation."""
 
     def subscribed_topics(self) -> set[str]:
@@ -237,15 +240,44 @@ class GroupAuditState:
     def reassign(
         self,
         member_id: str,
-        partitions: set[tuple[str, int]],
-        unnamed_partitions: int,
-        revoking: set[tuple[str, int]],
+        epoch: int,
+        state: str,
+        partitions: Mapping[bytes, Collection[int]],
+        revoking: Mapping[bytes, Collection[int]],
+        topic_name: Callable[[bytes], str],
         at_ms: int,
-    ) -> tuple[TopicPartitions, TopicPartitions, TopicPartitions]:
-        """Set what a member may use and what it has to give up: what it gained, lost and kept."""
+    ) -> dict[str, Any]:
+        """Set what a member may use, and what it has to give up, by topic id; return the fields of
+        `schema.MemberReconciled`, as of a member that waits for nobody.
 
-    def set_revoking(self, member_id: str, revoking: set[tuple[str, int]]) -> None:
-        """Set what a member has to give up, as it was loaded."""
+        Partitions that are too many to name are counted.
+        """
+
+    def reassign_named(
+        self,
+        member_id: str,
+        epoch: int,
+        state: str,
+        partitions: tuple[tuple[str, int], ...],
+        partition_count: int,
+        revoking: tuple[tuple[str, int], ...],
+        revoking_count: int,
+        at_ms: int,
+    ) -> dict[str, Any]:
+        """The same with names of topics, ascending; with none if there are more than can be named."""
+
+    def waits_for(
+        self,
+        member_id: str,
+        target: Mapping[bytes, Collection[int]],
+        assigned: Mapping[bytes, Collection[int]],
+        owners: Mapping[bytes, Mapping[int, str]],
+        topic_name: Callable[[bytes], str],
+    ) -> list[WaitedFor]:
+        """Who has not given up what the member is to get, all by topic id; nothing if there are too many to name."""
+
+    def set_revoking(self, member_id: str, revoking: tuple[tuple[str, int], ...]) -> None:
+        """Set what a member has to give up, ascending, as it was loaded."""
 
     def remove_member(self, member_id: str, at_ms: int) -> AuditedMember:
         """Remove a member: its partitions have no owner any more."""

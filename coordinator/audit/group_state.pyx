@@ -3,6 +3,8 @@
 cimport cython
 from libc.stdint cimport int64_t
 
+from operator import itemgetter
+
 from coordinator.audit import schema
 from coordinator.core.causes import Cause
 from coordinator.core.consumer_protocol import count_claimed, read_assignment, read_subscription
@@ -13,6 +15,8 @@ cdef Py_ssize_t TRIGGERS_NAMED_MAX = schema.TRIGGERS_NAMED_MAX
 cdef Py_ssize_t MEMBERS_NAMED_MAX = schema.MEMBERS_NAMED_MAX
 cdef int64_t REJECTION_APART_MS = schema.REJECTION_APART_MS
 cdef object Trigger = schema.Trigger
+cdef object WaitedFor = schema.WaitedFor
+cdef object by_name = itemgetter(0)
 
 # Most groups have nothing of a kind: they share these, and get one of their own before something is added.
 cdef dict NO_ENTRIES = {}
@@ -30,8 +34,7 @@ def by_topic(partitions):
     return grouped(sorted(partitions)) if partitions else {}
 
 
-cdef dict grouped(in_order):
-    """(topic, index), ascending, as topic → indexes."""
+cpdef dict grouped(in_order):
     cdef dict topics = {}
     cdef list indexes = None
     cdef object last = None
@@ -43,8 +46,7 @@ cdef dict grouped(in_order):
     return topics
 
 
-def partition_count(dict partitions not None):
-    """How many partitions there are, by topic id."""
+cpdef Py_ssize_t partition_count(dict partitions) except -1:
     cdef Py_ssize_t count = 0
     for of_topic in partitions.values():
         count += len(of_topic)
@@ -52,22 +54,14 @@ def partition_count(dict partitions not None):
 
 
 def named_partitions(dict partitions not None, topic_name):
-    """(topic name, index) of each partition, by topic id."""
-    cdef set named = set()
-    for topic_id, of_topic in partitions.items():
-        name = topic_name(topic_id)
-        for index in of_topic:
-            named.add((name, index))
-    return named
-
-
-cdef int put(dict topics, partition) except -1:
-    topic, index = partition
-    if topic in topics:
-        (<list>topics[topic]).append(index)
-    else:
-        topics[topic] = [index]
-    return 0
+    cdef list named = [], topics
+    topics = [(topic_name(topic_id), of_topic) for topic_id, of_topic in partitions.items()]
+    if len(topics) > 1:
+        topics.sort(key=by_name)
+    for name, of_topic in topics:
+        for index in sorted(of_topic):
+            named.append((name, index))
+    return tuple(named)
 
 
 @cython.final
@@ -80,6 +74,17 @@ cdef class AuditedMember:
         self.revoking = ()
         self.topics = []
         self.came_for = self.synced_in = NEVER
+
+
+cdef tuple owned_partitions(AuditedMember audited, dict partitions, topic_name):
+    """As `named_partitions`. What a member keeps has been named before; it is never changed."""
+    cdef object of_topic = None
+    if len(partitions) == 1:
+        topic_id, of_topic = next(iter(partitions.items()))
+        if of_topic is audited.owned_of_topic and audited.owned and topic_name(topic_id) == audited.owned[0][0]:
+            return audited.owned
+    audited.owned_of_topic = of_topic
+    return named_partitions(partitions, topic_name)
 
 
 @cython.final
@@ -146,6 +151,7 @@ cdef class GroupAuditState:
         new.topics, new.unnamed_topics, new.revoking = old.topics, old.unnamed_topics, old.revoking
         new.came_for, new.came_ms = old.came_for, old.came_ms
         new.synced_in, new.synced_at_ms = old.synced_in, old.synced_at_ms
+        old.text = None                 # triggers may have it, and what is known of the member has changed
         self.members[member_id] = new
         for partition in old.owned:
             self.owners[partition] = member_id
@@ -189,9 +195,12 @@ cdef class GroupAuditState:
         cdef list now = []
         cdef list waiting = []
         for trigger in own:
+            member = trigger.member
+            if isinstance(member, AuditedMember):
+                member = (<AuditedMember>member).member
             if trigger.at_ms >= at_ms or trigger.cause not in WAITING_CAUSES:
                 now.append(trigger)
-            elif trigger.member is not None and trigger.member.member_id in self.members:
+            elif member is not None and member.member_id in self.members:
                 waiting.append(trigger)
         if waiting:
             self.epoch_triggers = waiting
@@ -251,7 +260,7 @@ cdef class GroupAuditState:
         if audited.synced_in != generation_id:
             if self.never_synced is NO_ITEMS:
                 self.never_synced = []
-            self.never_synced.append(audited.member)
+            self.never_synced.append(audited)
 
     def start_rebalance(self, pending_members, int64_t at_ms):
         self.rebalance_started_ms = at_ms
@@ -279,7 +288,7 @@ cdef class GroupAuditState:
         for member in group.members.values():
             audited = self.members[member.member_id]
             if audited.synced_in != generation_id and not member.is_new:
-                never_synced.append(member)
+                never_synced.append(audited)
         return never_synced[:MEMBERS_NAMED_MAX], max(len(never_synced) - MEMBERS_NAMED_MAX, 0)
 
     def end_rebalance(self):
@@ -292,7 +301,7 @@ cdef class GroupAuditState:
         slowest = None
         for audited in self.members.values():
             if audited.came_for == generation_id and audited.came_ms - self.rebalance_started_ms > slowest_ms:
-                slowest, slowest_ms = audited.member, audited.came_ms - self.rebalance_started_ms
+                slowest, slowest_ms = audited, audited.came_ms - self.rebalance_started_ms
         return slowest, slowest_ms
 
     def slowest_to_sync(self, int64_t generation_id):
@@ -301,7 +310,7 @@ cdef class GroupAuditState:
         slowest = None
         for audited in self.members.values():
             if audited.synced_in == generation_id and audited.synced_at_ms - self.generation_started_ms > slowest_ms:
-                slowest, slowest_ms = audited.member, audited.synced_at_ms - self.generation_started_ms
+                slowest, slowest_ms = audited, audited.synced_at_ms - self.generation_started_ms
         return slowest, slowest_ms
 
     cdef object join_ms(self, AuditedMember audited, int64_t generation_id):
@@ -383,6 +392,7 @@ cdef class GroupAuditState:
         cdef int64_t unnamed_partitions
         cdef dict gained = {}, lost = {}, kept = {}
         cdef set partitions
+        cdef tuple owned
         readable, partitions, unnamed_partitions = read_assignment(
             protocol_type, assignment, self.nameable_partitions
         )
@@ -391,14 +401,15 @@ cdef class GroupAuditState:
         claimed = count_claimed(protocol_type, metadata, partitions, PARTITIONS_NAMED_MAX)
         self.unowned += len(partitions) - <int64_t>claimed
         self.nameable_partitions -= len(partitions)
+        owned = tuple(sorted(partitions))
         if unnamed_partitions:
             audited.owned = ()
         else:
-            self.compare(audited, member_id, partitions, gained, lost, kept)
+            gained, lost, kept = self.compare(audited, member_id, owned)
         return {
             "member": audited,
             "readable": readable,
-            "partitions": by_topic(partitions) if gained and kept else gained or kept,
+            "partitions": grouped(owned) if gained and kept else gained or kept,
             "gained": gained,
             "lost": lost,
             "kept": kept,
@@ -417,36 +428,100 @@ cdef class GroupAuditState:
         return audited
 
     def reassign(
-        self, str member_id not None, set partitions not None, int64_t unnamed_partitions, set revoking not None,
-        int64_t at_ms,
+        self, str member_id not None, int64_t epoch, str state not None, dict partitions not None,
+        dict revoking not None, topic_name, int64_t at_ms,
     ):
         cdef AuditedMember audited = self.members[member_id]
+        cdef int64_t count = partition_count(partitions), revoking_count = partition_count(revoking)
+        cdef bint is_few = count <= self.nameable_partitions + len(audited.owned)
+        cdef bint revokes_few = revoking_count <= PARTITIONS_NAMED_MAX
+        return self.reassigned(
+            audited, member_id, epoch, state,
+            owned_partitions(audited, partitions, topic_name) if is_few else (), count,
+            named_partitions(revoking, topic_name) if revokes_few else (), revoking_count, at_ms,
+        )
+
+    def reassign_named(
+        self, str member_id not None, int64_t epoch, str state not None, tuple partitions not None,
+        int64_t partition_count, tuple revoking not None, int64_t revoking_count, int64_t at_ms,
+    ):
+        return self.reassigned(
+            self.members[member_id], member_id, epoch, state, partitions, partition_count, revoking, revoking_count,
+            at_ms,
+        )
+
+    cdef dict reassigned(
+        self, AuditedMember audited, str member_id, int64_t epoch, str state, tuple partitions, int64_t count,
+        tuple revoking, int64_t revoking_count, int64_t at_ms,
+    ):
         cdef dict gained = {}, lost = {}, kept = {}
         cdef tuple owned = audited.owned
-        cdef bint revokes = len(revoking) or len(audited.revoking)
-        cdef set held
-        audited.unnamed_partitions = unnamed_partitions
+        audited.unnamed_partitions = count - len(partitions)
         self.nameable_partitions -= len(partitions)
-        if not unnamed_partitions and not revokes and len(partitions) == len(owned) and partitions.issuperset(owned):
+        if not audited.unnamed_partitions and not revoking and not audited.revoking and (
+            partitions is owned or partitions == owned
+        ):
             kept = self.keep(member_id, owned)
         else:
-            held = {*owned, *audited.revoking}
-            if unnamed_partitions:
+            if owned or audited.revoking:
+                self.release({*owned, *audited.revoking}.difference(partitions, revoking), at_ms)
+            if audited.unnamed_partitions:
                 audited.owned = ()
             else:
-                self.compare(audited, member_id, partitions, gained, lost, kept)
-            audited.revoking = tuple(sorted(revoking))
-            self.release(held - partitions - revoking, at_ms)
+                gained, lost, kept = self.compare(audited, member_id, partitions)
+            audited.revoking = revoking
         if self.released:
             for partition in partitions:
                 released_ms = self.released.pop(partition, None)
                 if released_ms is not None:
                     self.unowned_partition_ms += max(at_ms - <int64_t>released_ms, 0)
-        return gained, lost, kept
+        return {
+            "member": audited,
+            "partitions": grouped(partitions) if gained and kept else gained or kept,
+            "gained": gained,
+            "lost": lost,
+            "kept": kept,
+            "unnamed_partitions": audited.unnamed_partitions,
+            "member_epoch": epoch,
+            "member_state": state,
+            "partition_count": count,
+            "revoking": grouped(revoking),
+            "revoking_count": revoking_count,
+            "waits_for": [],
+            "reconcile_ms": max(at_ms - (self.generation_started_ms or at_ms), 0),
+            "last_heard_ms": None,
+        }
 
-    def set_revoking(self, str member_id not None, set revoking not None):
+    def waits_for(
+        self, str member_id not None, dict target not None, dict assigned not None, dict owners not None, topic_name
+    ):
+        cdef dict waits = {}
+        cdef dict owner_of
+        cdef list named = []
+        cdef AuditedMember audited
+        if partition_count(target) > PARTITIONS_NAMED_MAX:
+            return named
+        for topic_id, indexes in target.items():
+            owner_of = owners.get(topic_id)
+            if owner_of is None:
+                continue
+            has, name = assigned.get(topic_id, ()), topic_name(topic_id)
+            for index in indexes:
+                owner = owner_of.get(index)
+                if owner is None or owner == member_id or index in has:
+                    continue
+                if owner not in waits:
+                    waits[owner] = []
+                (<list>waits[owner]).append((name, index))
+        for owner, partitions in list(waits.items())[:MEMBERS_NAMED_MAX]:
+            audited = self.members.get(owner)
+            if audited is not None:
+                named.append(WaitedFor(audited, grouped(sorted(partitions))))
+        return named
+
+    def set_revoking(self, str member_id not None, tuple revoking not None):
         cdef AuditedMember audited = self.members[member_id]
-        audited.revoking = tuple(sorted(revoking))
+        audited.revoking = revoking
 
     def remove_member(self, str member_id not None, int64_t at_ms):
         cdef AuditedMember audited = self.members.pop(member_id)
@@ -473,37 +548,34 @@ cdef class GroupAuditState:
             self.owners[partition] = member_id
         return grouped(owned)
 
-    cdef int compare(
-        self, AuditedMember audited, str member_id, set partitions, dict gained, dict lost, dict kept
-    ) except -1:
-        """Give the member its partitions; put them into what it gained, lost and kept."""
-        cdef int64_t kept_count = 0
-        cdef set before = set(audited.owned)
-        cdef list owned = sorted(partitions)
-        if owned and self.owners is NO_ENTRIES:
+    cdef tuple compare(self, AuditedMember audited, str member_id, tuple partitions):
+        """Give the member its partitions; returns what it gained, lost and kept."""
+        cdef list gained = [], lost = [], kept = []
+        cdef tuple owned = audited.owned
+        cdef set before = set(owned) if owned else None
+        if partitions and self.owners is NO_ENTRIES:
             self.owners = {}
         if self.had is NO_ENTRIES:
             self.had = {}
-        for partition in owned:
-            if partition in before:
-                put(kept, partition)
-                kept_count += 1
+        for partition in partitions:
+            if before is not None and partition in before:
+                kept.append(partition)
+                before.discard(partition)
             else:
-                put(gained, partition)
+                gained.append(partition)
                 owner = self.owners.get(partition)
                 if owner is not None:
                     self.had[owner] = self.had.get(owner, 0) + 1
                     if owner != member_id:
                         self.moved += 1
             self.owners[partition] = member_id
-        if kept_count:
-            self.had[member_id] = self.had.get(member_id, 0) + kept_count
+        if kept:
+            self.had[member_id] = self.had.get(member_id, 0) + len(kept)
         if before:
-            for partition in sorted(before - partitions):
-                put(lost, partition)
+            lost = [partition for partition in owned if partition in before]
         if gained or lost:
-            audited.owned = tuple(owned)
-        return 0
+            audited.owned = partitions
+        return grouped(gained), grouped(lost), grouped(kept)
 
     def forget_old_owners(self):
         cdef AuditedMember audited

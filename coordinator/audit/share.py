@@ -10,7 +10,7 @@ from typing import Any, Final, cast
 from coordinator.audit import schema
 from coordinator.audit.epochs import epoch_projections
 from coordinator.audit.fields import Fields, connection_fields
-from coordinator.audit.group_state import GroupAuditState, by_topic, named_partitions, partition_count
+from coordinator.audit.group_state import GroupAuditState, named_partitions, partition_count
 from coordinator.audit.kind_audit import KindAudit, Projection, ms_between
 from coordinator.audit.world import Topic, World
 from coordinator.core.causes import Cause
@@ -34,7 +34,7 @@ def _joined(
 ) -> Fields:
     state.remember_member(group.members[event.member_id], (), 0)
     existing = state.set_subscription(event.member_id, event.metadata.topics)
-    state.note_epoch_trigger(Cause.NEW_MEMBER, existing.member, "", event.at_ms)
+    state.note_epoch_trigger(Cause.NEW_MEMBER, existing, "", event.at_ms)
     return {
         "member": existing,
         "session_timeout_ms": event.session_timeout_ms,
@@ -59,7 +59,7 @@ def _updated(
     existing = state.set_subscription(event.member_id, event.metadata.topics)
     is_changed = event.metadata.topics != event.before.topics
     if is_changed:
-        state.note_epoch_trigger(Cause.METADATA_CHANGED, existing.member, "", event.at_ms)
+        state.note_epoch_trigger(Cause.METADATA_CHANGED, existing, "", event.at_ms)
     return {
         "member": existing,
         "metadata_changed": is_changed,
@@ -82,7 +82,7 @@ def _removed(
 ) -> Fields:
     existing = state.remove_member(event.member_id, event.at_ms)
     member = existing.member
-    state.note_epoch_trigger(event.cause, member, event.reason, event.at_ms)
+    state.note_epoch_trigger(event.cause, existing, event.reason, event.at_ms)
     state.note_removal(existing, event.last_heard_ms, False)
     return {
         "member": existing,
@@ -100,29 +100,10 @@ def _removed(
 def _assigned(
     event: events.ShareMemberAssigned, group: ShareGroup, state: GroupAuditState, before: GroupState, world: World
 ) -> Fields:
-    current, member_id, at_ms = event.current, event.member_id, event.at_ms
-    existing = state.members[member_id]
-    count = partition_count(current.partitions)
-    nameable = state.nameable_partitions + len(existing.owned)
-    partitions = named_partitions(current.partitions if count <= nameable else NO_PARTITIONS, world.topic_name)
-    unnamed = count - len(partitions)
-    gained, lost, kept = state.reassign(member_id, partitions, unnamed, set(), at_ms)
-    return {
-        "member": existing,
-        "partitions": by_topic(partitions),
-        "gained": gained,
-        "lost": lost,
-        "kept": kept,
-        "unnamed_partitions": unnamed,
-        "member_epoch": current.epoch,
-        "member_state": STABLE_MEMBER,
-        "partition_count": count,
-        "revoking": {},
-        "revoking_count": 0,
-        "waits_for": [],
-        "reconcile_ms": max(at_ms - (state.generation_started_ms or at_ms), 0),
-        "last_heard_ms": None,
-    }
+    current = event.current
+    return state.reassign(
+        event.member_id, current.epoch, STABLE_MEMBER, current.partitions, {}, world.topic_name, event.at_ms
+    )
 
 
 def _stable(

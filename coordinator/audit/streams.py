@@ -10,7 +10,7 @@ from typing import Any, Final, cast
 from coordinator.audit import schema
 from coordinator.audit.epochs import epoch_projections
 from coordinator.audit.fields import Fields, connection_fields
-from coordinator.audit.group_state import GroupAuditState, by_topic
+from coordinator.audit.group_state import GroupAuditState, grouped
 from coordinator.audit.kind_audit import KindAudit, Projection, ms_between
 from coordinator.audit.streams_tasks import (
     internal_topics_answered,
@@ -32,7 +32,7 @@ from coordinator.core.streams.member import StreamsMember, TasksState
 from coordinator.core.streams.tasks import each_task
 from coordinator.core.streams.topology import Topology
 
-Partitions = set[tuple[str, int]]
+Partitions = tuple[tuple[str, int], ...]
 TopicsRead = Mapping[str, tuple[str, ...]]
 """Subtopology id → the topics that its tasks read."""
 
@@ -54,12 +54,12 @@ def _topics_by_subtopology(group: StreamsGroup) -> TopicsRead:
 
 
 def _partitions(read: TopicsRead, tasks: Mapping[str, Iterable[int]], named_max: int) -> tuple[Partitions, int]:
-    """(topic, index) of what active tasks read, or nothing if they are too many; and how many they are."""
-    found: Partitions = set()
+    """(topic, index) of what active tasks read, ascending, or nothing if they are too many; and how many they are."""
+    found: set[tuple[str, int]] = set()
     for subtopology_id, numbers in tasks.items():
         for topic in read.get(subtopology_id, ()):
             found.update((topic, number) for number in numbers)
-    return (found, len(found)) if len(found) <= named_max else (set(), len(found))
+    return (tuple(sorted(found)), len(found)) if len(found) <= named_max else ((), len(found))
 
 
 def _joined(
@@ -67,7 +67,7 @@ def _joined(
 ) -> Fields:
     state.remember_member(group.members[event.member_id], (), 0)
     existing = state.set_subscription(event.member_id, _topics_read(event.topology))
-    state.note_epoch_trigger(Cause.NEW_MEMBER, existing.member, "", event.at_ms)
+    state.note_epoch_trigger(Cause.NEW_MEMBER, existing, "", event.at_ms)
     return {
         "member": existing,
         "session_timeout_ms": event.session_timeout_ms,
@@ -90,7 +90,7 @@ def _updated(
 ) -> Fields:
     state.replace_member(event.member_id, group.members[event.member_id])
     existing = state.set_subscription(event.member_id, _topics_read(group.topology))
-    state.note_epoch_trigger(Cause.METADATA_CHANGED, existing.member, "", event.at_ms)
+    state.note_epoch_trigger(Cause.METADATA_CHANGED, existing, "", event.at_ms)
     return {
         "member": existing,
         "metadata_changed": True,
@@ -114,7 +114,7 @@ def _removed(
     existing = state.remove_member(event.member_id, event.at_ms)
     streams_state(state).forget_member(event.member_id)
     member = existing.member
-    state.note_epoch_trigger(event.cause, member, event.reason, event.at_ms)
+    state.note_epoch_trigger(event.cause, existing, event.reason, event.at_ms)
     state.note_removal(existing, event.last_heard_ms, False)
     return {
         "member": existing,
@@ -132,29 +132,16 @@ def _removed(
 def _assigned(
     event: events.StreamsMemberAssigned, group: StreamsGroup, state: GroupAuditState, before: GroupState, world: World
 ) -> Fields:
-    current, member_id, at_ms = event.current, event.member_id, event.at_ms
-    existing, read = state.members[member_id], _topics_by_subtopology(group)
-    nameable = state.nameable_partitions + len(existing.owned)
+    current, member_id, read = event.current, event.member_id, _topics_by_subtopology(group)
+    nameable = state.nameable_partitions + len(state.members[member_id].owned)
     partitions, count = _partitions(read, current.assigned.active, nameable)
     revoking, revoking_count = _partitions(read, current.pending.active, schema.PARTITIONS_NAMED_MAX)
-    is_waiting = current.state is TasksState.UNRELEASED_TASKS
-    gained, lost, kept = state.reassign(member_id, partitions, count - len(partitions), revoking, at_ms)
-    return {
-        "member": existing,
-        "partitions": by_topic(partitions),
-        "gained": gained,
-        "lost": lost,
-        "kept": kept,
-        "unnamed_partitions": count - len(partitions),
-        "member_epoch": current.epoch,
-        "member_state": current.state.name,
-        "partition_count": count,
-        "revoking": by_topic(revoking),
-        "revoking_count": revoking_count,
-        "waits_for": _waits_for(group, member_id, read, state) if is_waiting else [],
-        "reconcile_ms": max(at_ms - (state.generation_started_ms or at_ms), 0),
-        "last_heard_ms": None,
-    }
+    fields = state.reassign_named(
+        member_id, current.epoch, current.state.name, partitions, count, revoking, revoking_count, event.at_ms
+    )
+    if current.state is TasksState.UNRELEASED_TASKS:
+        fields["waits_for"] = _waits_for(group, member_id, read, state)
+    return fields
 
 
 def _waits_for(group: StreamsGroup, member_id: str, read: TopicsRead, state: GroupAuditState) -> list[schema.WaitedFor]:
@@ -168,7 +155,7 @@ def _waits_for(group: StreamsGroup, member_id: str, read: TopicsRead, state: Gro
         if holder is not None and holder != member_id and number not in has.get(subtopology_id, ()):
             held.setdefault(holder, {}).setdefault(subtopology_id, []).append(number)
     return [
-        schema.WaitedFor(cast(Any, state.members[holder]), by_topic(partitions))
+        schema.WaitedFor(cast(Any, state.members[holder]), grouped(partitions))
         for holder, tasks in list(held.items())[: schema.MEMBERS_NAMED_MAX]
         if (partitions := _partitions(read, tasks, schema.PARTITIONS_NAMED_MAX)[0]) and holder in state.members
     ]
@@ -227,7 +214,7 @@ def _progress(group: StreamsGroup, state: GroupAuditState) -> dict[str, schema.M
             member.current.epoch,
             member.current.state.name,
             _partitions(read, member.current.assigned.active, 0)[1],
-            by_topic(state.members[member.member_id].revoking),
+            grouped(state.members[member.member_id].revoking),
             _partitions(read, member.current.pending.active, 0)[1],
         )
         for member in group.members.values()

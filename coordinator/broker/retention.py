@@ -11,7 +11,7 @@ from typing import Final
 import msgspec
 
 from coordinator.broker.partitions import Partitions
-from coordinator.config.log_keys import LOG_RETENTION_CHECK_INTERVAL_MS
+from coordinator.config.log_keys import LOG_INITIAL_TASK_DELAY_MS, LOG_RETENTION_CHECK_INTERVAL_MS
 from coordinator.config.settings import Config
 from coordinator.deadlines import deadline_after
 from coordinator.internal_topics import AUDIT_TOPIC, INTERNAL_TOPICS, SHARE_STATE_TOPIC
@@ -27,8 +27,6 @@ from coordinator.timers.timers import Timers
 COMPACTED_TOPICS: Final = INTERNAL_TOPICS - {SHARE_STATE_TOPIC}
 """Nothing is deleted of them. Of the states of share groups that is deleted which the share coordinator does not need
 any more."""
-FIRST_CHECK_MS: Final = 30_000
-"""The first check after a start is not later, as by Kafka's default of log.initial.task.delay.ms."""
 TURN_SECONDS: Final = 0.002
 """How long the work may take at a time."""
 NEXT_TURN_MS: Final = 2
@@ -79,13 +77,14 @@ class Retention:
         self._image = image
         self._partitions = partitions
         self._interval_ms = config[LOG_RETENTION_CHECK_INTERVAL_MS]
+        self._initial_delay_ms = config[LOG_INITIAL_TASK_DELAY_MS]
         self._timers = timers
         self._work: deque[Iterator[None]] = deque()
         self._has_turn_timer = False
 
     def start(self, now_ms: int) -> None:
         """Start the timer of the first check."""
-        self._timers.start(CheckKey(), now_ms + min(self._interval_ms, FIRST_CHECK_MS))
+        self._timers.start(CheckKey(), now_ms + min(self._interval_ms, self._initial_delay_ms))
 
     timer_keys = (CheckKey, RemovalKey, TurnKey)
 

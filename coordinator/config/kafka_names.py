@@ -26,7 +26,6 @@ OTHERS: Final = frozenset(
         "internal.metadata.log.segment.bytes",
         "internal.metadata.max.batch.size.in.bytes",
         "leader.imbalance.per.broker.percentage",
-        "log.initial.task.delay.ms",
         "log.message.downconversion.enable",
         "log.message.format.version",
         "log.message.timestamp.difference.max.ms",

@@ -92,6 +92,13 @@ LOG_RETENTION_CHECK_INTERVAL_MS = ConfigKey(
     1,
     INT64_MAX,
 )
+LOG_INITIAL_TASK_DELAY_MS = ConfigKey(
+    "log.initial.task.delay.ms",
+    30_000,
+    "How long after the start, in ms, logs are checked for segments to delete for the first time.",
+    0,
+    INT64_MAX,
+)
 LOG_FLUSH_POLICY = ConfigKey(
     "log.flush.policy",
     "page-cache",

@@ -14,6 +14,7 @@ from coordinator.core.partitioning cimport hash_of
 
 cdef enum:
     BUCKETS_LEAST = 16                  # java.util.HashMap.DEFAULT_INITIAL_CAPACITY
+    FEW = 32                            # so many are put in order one by one
 
 cdef array.array NO_NUMBERS = array.array("q")
 
@@ -83,10 +84,27 @@ cdef int ascending(const void *one, const void *other) noexcept nogil:
 cdef list in_order(list keys, Hash hash_of_key, uint32_t buckets):
     cdef Py_ssize_t count = len(keys), place
     cdef uint32_t value
-    cdef array.array places = array.clone(NO_NUMBERS, count, False)
+    cdef int64_t[FEW] few
+    cdef int64_t *places = few
+    cdef array.array many
+    if count > FEW:
+        many = array.clone(NO_NUMBERS, count, False)
+        places = <int64_t *>many.data.as_longlongs
     for place in range(count):
         value = hash_of_key(keys[place])
         value = (value ^ value >> 16) & (buckets - 1)
-        places.data.as_longlongs[place] = <int64_t>value << 32 | place
-    qsort(places.data.as_longlongs, count, sizeof(int64_t), ascending)
-    return [keys[places.data.as_longlongs[place] & 0xFFFFFFFF] for place in range(count)]
+        places[place] = <int64_t>value << 32 | place
+        if count <= FEW:
+            put_in_order(places, place)
+    if count > FEW:
+        qsort(places, count, sizeof(int64_t), ascending)
+    return [keys[places[place] & 0xFFFFFFFF] for place in range(count)]
+
+
+cdef inline void put_in_order(int64_t *places, Py_ssize_t last) noexcept:
+    """Move the last one to where it belongs among those before it."""
+    cdef int64_t moved = places[last]
+    while last > 0 and places[last - 1] > moved:
+        places[last] = places[last - 1]
+        last -= 1
+    places[last] = moved

@@ -52,6 +52,7 @@ SETTINGS: Final = {
     # What goes by the clock would fall into one measurement and not into another.
     "log.cleaner.enable": "false",
     "log.retention.check.interval.ms": "3600000",
+    "log.initial.task.delay.ms": "3600000",
 }
 CONSUMER_KEYS: Final = "coordinator/config/consumer_group_keys.py"
 """What a checkout has that knows consumer groups and their settings."""

@@ -56,7 +56,7 @@ MUTANTS: Final = (
     Mutant(
         "a removed member is no trigger",
         "classic._removed",
-        "state.note_trigger(event.cause, member, event.reason, event.at_ms)\nsilent_since_ms",
+        "state.note_trigger(event.cause, existing, event.reason, event.at_ms)\nsilent_since_ms",
         "silent_since_ms",
     ),
     Mutant(

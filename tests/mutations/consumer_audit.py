@@ -74,8 +74,8 @@ MUTANTS: Final = (
     Mutant(
         "who gives up partitions waits for others",
         "_reconciled",
-        "if is_waiting else []",
-        "",
+        "if current.state is MemberState.UNRELEASED_PARTITIONS:",
+        "if True:",
     ),
     Mutant(
         "who waited twice holds up others",

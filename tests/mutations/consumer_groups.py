@@ -13,9 +13,9 @@ MUTANTS: Final = (
     ),
     Mutant(
         "a partition is assigned while another member has it",
-        "_next",
-        "index not in owners or index in own_pending",
-        "True",
+        "owners.gain",
+        "owner_of is not None and index in owner_of and (own_pending is None or index not in own_pending)",
+        "False",
     ),
     Mutant(
         "a member that has to revoke gets the new epoch at once",

@@ -201,6 +201,8 @@ def select_protocol(members: Sequence[Member]) -> str:
     Candidates are those that all members offer; each member votes for the first of its own list among them. Kafka
     leaves ties open; here the first by name wins, so that the same members always choose the same.
     """
+    if len(members) == 1:
+        return members[0].protocols[0].name
     candidates = {protocol.name for protocol in members[0].protocols}
     for member in members:
         candidates.intersection_update([protocol.name for protocol in member.protocols])

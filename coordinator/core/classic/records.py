@@ -17,6 +17,7 @@ from coordinator.core.groups.group import Group
 from coordinator.core.groups.kind import EventRecords, KindRecords, RecordType
 from coordinator.core.groups.membership import Membership
 from coordinator.core.groups.states import EMPTY, STABLE
+from coordinator.core.record_keys import record_key
 from coordinator.core.stored import StoredRecord
 
 KEY_TYPE: Final = 2
@@ -109,7 +110,7 @@ def _record(group_id: str, value: GroupMetadataValue) -> StoredRecord:
 
 
 def _key(group_id: str) -> bytes:
-    return encode_versioned(GroupMetadataKey(group=group_id), KEY_TYPE)
+    return record_key(KEY_TYPE, group_id)
 
 
 def _group_id_of(key: bytes) -> str:

@@ -9,6 +9,7 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memcpy
 
 from _wire.primitives cimport store_uint32
+from coordinator.core.record_keys cimport record_key
 
 cdef enum:
     METADATA_TYPE = 3
@@ -18,26 +19,25 @@ cdef enum:
     VALUE_VERSION = 0
     ID_BYTES = 16
     VARINT_BYTES_MAX = 5
-    NAME_BYTES_MAX = 0x7FFF             # of a string of a record's key
     EPOCHS_TAG = 0
     HASH_TAG = 0
     EPOCH_VALUE_BYTES_MAX = 17
 
-cdef bytes KEY_PREFIX = (<int>TARGET_MEMBER_TYPE).to_bytes(2, "big")
-cdef bytes METADATA_KEY_PREFIX = (<int>MEMBER_METADATA_TYPE).to_bytes(2, "big")
-cdef bytes EPOCH_KEY_PREFIX = (<int>METADATA_TYPE).to_bytes(2, "big")
-cdef bytes CURRENT_KEY_PREFIX = (<int>CURRENT_ASSIGNMENT_TYPE).to_bytes(2, "big")
 cdef bytes VALUE_PREFIX = (<int>VALUE_VERSION).to_bytes(2, "big")
 
 
 def targets_records(str group_id not None, targets not None):
-    cdef bytes group_prefix = KEY_PREFIX + name_bytes(group_id)
-    return [(group_prefix + name_bytes(member_id), value_of(target)) for member_id, target in targets.items()]
+    return [
+        (record_key(TARGET_MEMBER_TYPE, group_id, member_id), value_of(target)) for member_id, target in targets.items()
+    ]
 
 
 def removed_member_records(str group_id not None, str member_id not None):
-    cdef bytes names = name_bytes(group_id) + name_bytes(member_id)
-    return [(CURRENT_KEY_PREFIX + names, None), (KEY_PREFIX + names, None), (METADATA_KEY_PREFIX + names, None)]
+    return [
+        (record_key(CURRENT_ASSIGNMENT_TYPE, group_id, member_id), None),
+        (record_key(TARGET_MEMBER_TYPE, group_id, member_id), None),
+        (record_key(MEMBER_METADATA_TYPE, group_id, member_id), None),
+    ]
 
 
 def epoch_record(str group_id not None, int32_t epoch, int64_t metadata_hash):
@@ -46,13 +46,13 @@ def epoch_record(str group_id not None, int32_t epoch, int64_t metadata_hash):
     store_uint32(value + 2, <uint32_t>epoch)
     value[6] = 0
     if metadata_hash == 0:
-        return EPOCH_KEY_PREFIX + name_bytes(group_id), (<const char *>value)[:7]
+        return record_key(METADATA_TYPE, group_id), (<const char *>value)[:7]
     value[6] = 1
     value[7] = HASH_TAG
     value[8] = sizeof(metadata_hash)
     store_uint32(value + 9, <uint32_t>(<uint64_t>metadata_hash >> 32))
     store_uint32(value + 13, <uint32_t>metadata_hash)
-    return EPOCH_KEY_PREFIX + name_bytes(group_id), (<const char *>value)[:EPOCH_VALUE_BYTES_MAX]
+    return record_key(METADATA_TYPE, group_id), (<const char *>value)[:EPOCH_VALUE_BYTES_MAX]
 
 
 def current_record(str group_id not None, str member_id not None, current not None):
@@ -72,7 +72,7 @@ def current_record(str group_id not None, str member_id not None, current not No
     p = store_with_epochs(p + 11, assigned)
     p = store_with_epochs(p, pending)
     p[0] = 0
-    return CURRENT_KEY_PREFIX + name_bytes(group_id) + name_bytes(member_id), made[: p + 1 - start]
+    return record_key(CURRENT_ASSIGNMENT_TYPE, group_id, member_id), made[: p + 1 - start]
 
 
 cdef Py_ssize_t bytes_with_epochs(dict partitions) except -1:
@@ -117,13 +117,6 @@ cdef inline uint32_t varint_bytes(uint32_t value) noexcept:
         value >>= 7
         size += 1
     return size
-
-
-cdef bytes name_bytes(str name):
-    cdef bytes text = name.encode()
-    if len(text) > NAME_BYTES_MAX:
-        raise ValueError(f"a name of {len(text)} bytes is too long for a record")
-    return len(text).to_bytes(2, "big") + text
 
 
 cdef bytes value_of(dict target):

@@ -4,15 +4,13 @@ Counterpart in Kafka: `CurrentAssignmentBuilder`.
 """
 
 from collections.abc import Container, Mapping, Sequence
-from typing import Any, Final
+from typing import Any
 
 import msgspec
 
 from coordinator.core.consumer.member import CurrentAssignment, MemberState
+from coordinator.core.consumer.owners import divide, gain
 from coordinator.core.consumer.topic_partitions import NO_PARTITIONS, EpochsByPartition, TopicPartitions, has_any
-
-NO_OWNERS: Final[Mapping[int, str]] = {}
-NO_PENDING: Final[Mapping[int, int]] = {}
 
 
 class Reconciliation(msgspec.Struct):
@@ -70,45 +68,10 @@ def _unsubscribed(current: CurrentAssignment, asked: Reconciliation) -> CurrentA
 
 def _next(current: CurrentAssignment, asked: Reconciliation) -> CurrentAssignment:
     """The assignment on the way to the target: first give up, then get what is free."""
-    kept: dict[bytes, dict[int, int]] = {}
-    revoked: dict[bytes, dict[int, int]] = {}
-    for topic_id, partitions in current.assigned.items():
-        target_partitions = asked.target.get(topic_id, ()) if topic_id in asked.subscribed else ()
-        _split(topic_id, partitions, frozenset(target_partitions), kept, revoked)
+    kept, revoked = divide(current.assigned, asked.target, asked.subscribed)
     if revoked and asked.still_owns(revoked):
         return CurrentAssignment(current.epoch, current.epoch, MemberState.UNREVOKED_PARTITIONS, kept, revoked)
-    has_unreleased = False
-    for topic_id, target_partitions in asked.target.items():
-        if topic_id not in asked.subscribed:
-            continue
-        of_topic = kept.get(topic_id)
-        missing = [index for index in target_partitions if index not in of_topic] if of_topic else target_partitions
-        if not missing:
-            continue
-        own_pending, owners = current.pending.get(topic_id, NO_PENDING), asked.owners.get(topic_id, NO_OWNERS)
-        added = [index for index in missing if index not in owners or index in own_pending]
-        has_unreleased = has_unreleased or len(added) < len(missing)
-        if added:
-            gained = dict.fromkeys(added, asked.target_epoch)
-            kept[topic_id] = {**of_topic, **gained} if of_topic else gained
-    state = MemberState.UNRELEASED_PARTITIONS if has_unreleased else MemberState.STABLE
-    assigned = kept or NO_PARTITIONS
-    return CurrentAssignment(asked.target_epoch, current.epoch, state, assigned, NO_PARTITIONS)
-
-
-def _split(
-    topic_id: bytes,
-    partitions: dict[int, int] | Any,
-    target_partitions: frozenset[int],
-    kept: dict[bytes, dict[int, int]],
-    revoked: dict[bytes, dict[int, int]],
-) -> None:
-    """Divide the assigned partitions of a topic into those that the member keeps and those that it gives up."""
-    if target_partitions.issuperset(partitions):
-        kept[topic_id] = partitions
-        return
-    keeps = {index: epoch for index, epoch in partitions.items() if index in target_partitions}
-    if keeps:
-        kept[topic_id] = keeps
-    if len(keeps) < len(partitions):
-        revoked[topic_id] = {index: epoch for index, epoch in partitions.items() if index not in target_partitions}
+    epoch = asked.target_epoch
+    has_all = gain(kept, asked.target, asked.subscribed, current.pending, asked.owners, epoch)
+    state = MemberState.STABLE if has_all else MemberState.UNRELEASED_PARTITIONS
+    return CurrentAssignment(epoch, current.epoch, state, kept or NO_PARTITIONS, NO_PARTITIONS)

@@ -171,8 +171,10 @@ def _waited_ms(read_ms: int, connection: ClientConnection) -> int | None:
 def heard_before(heard_ms: int | None, context: OperationContext) -> int | None:
     """When a member was heard before its request; when what waited with it had been sent is not known."""
     connection = context.client_connection
-    muted_ms = None if connection is None else _waited_ms(context.now_ms, connection)
-    return heard_ms if heard_ms is None or muted_ms is None else min(heard_ms, context.wall_ms - muted_ms)
+    if heard_ms is None or connection is None or not connection.muted_until_ms:  # as most are never muted
+        return heard_ms
+    muted_ms = _waited_ms(context.now_ms, connection)
+    return heard_ms if muted_ms is None else min(heard_ms, context.wall_ms - muted_ms)
 
 
 def _denied_since(

@@ -5,6 +5,7 @@ They decide who has one more partition, and which of several partitions moves.
 
 from collections.abc import Iterable, Mapping, Sequence
 
+from coordinator.core.consumer.topic_partitions import TopicPartitions
 from coordinator.core.hash_map_order import (
     assignment_in_hash_order,
     ids_in_hash_set_order,
@@ -27,6 +28,6 @@ def names_in_order(names: Iterable[str], among: int) -> list[str]:
     return texts_in_hash_map_order(names, among)
 
 
-def target_in_order(target: Mapping[bytes, tuple[int, ...]]) -> Mapping[bytes, Sequence[int]]:
+def target_in_order(target: TopicPartitions) -> Mapping[bytes, Sequence[int]]:
     """A member's target (partitions ascending) in the order of a Java HashMap of HashSets."""
-    return assignment_in_hash_order(dict(target))
+    return assignment_in_hash_order(target)
