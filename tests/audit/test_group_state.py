@@ -150,3 +150,17 @@ def test_members_that_subscribe_alike_share_one_list_of_topics():
     assert state.members["b"].topics is state.members["a"].topics
     state.subscribe("b", CONSUMER_PROTOCOL_TYPE, b"")
     assert (state.members["a"].topics, state.members["b"].topics) == (["t"], [])
+
+
+def test_what_a_member_keeps_is_named_anew_when_its_topic_is_gone():
+    state = GroupAuditState()
+    state.remember_member(member("a"), (), 0)
+    assigned = {bytes(16): {1: 5, 0: 5}}
+
+    def reassigned(name: str) -> tuple[object, ...]:
+        fields = state.reassign("a", 5, "STABLE", assigned, {}, lambda topic_id: name, 0)
+        return fields["gained"], fields["lost"], fields["kept"]
+
+    assert reassigned("t") == ({"t": [0, 1]}, {}, {})
+    assert reassigned("t") == ({}, {}, {"t": [0, 1]})
+    assert reassigned("gone") == ({"gone": [0, 1]}, {"t": [0, 1]}, {})
