@@ -31,6 +31,7 @@ from coordinator.explain.history import GroupHistory
 from coordinator.explain.makers.course import HOLD_UP_MS
 from coordinator.explain.notes import notes
 from coordinator.explain.story import story_of
+from interop.builds import CLASSIC
 from tests.cluster.running import WatchedKafka
 from tests.e2e.case_homes import OWN, Home
 from tests.eos.java_programs import streams_case
@@ -40,13 +41,15 @@ from tests.waiting import wait_for
 GROUP: Final = "counts"
 CHANGELOG: Final = "counts-counts-changelog"
 STREAMS: Final = "streams"
-"""The group protocol (KIP-1071)."""
+"""The group protocol of KIP-1071."""
+SESSION_MS: Final = 3_000
+HEARTBEAT_MS: Final = 200
 SECONDS: Final = 60
 SETTINGS: Final = QUICK_GROUPS | {
-    "group.streams.min.session.timeout.ms": "3000",
-    "group.streams.session.timeout.ms": "3000",
-    "group.streams.min.heartbeat.interval.ms": "200",
-    "group.streams.heartbeat.interval.ms": "200",
+    "group.streams.min.session.timeout.ms": str(SESSION_MS),
+    "group.streams.session.timeout.ms": str(SESSION_MS),
+    "group.streams.min.heartbeat.interval.ms": str(HEARTBEAT_MS),
+    "group.streams.heartbeat.interval.ms": str(HEARTBEAT_MS),
     "group.streams.assignment.interval.ms": "0",
     "group.streams.initial.rebalance.delay.ms": "0",
 }
@@ -96,9 +99,10 @@ class StreamsScene:
     # ---- instances
 
     def start(self, name: str, shape: str = "count", **configs: object) -> None:
-        given = {"client.id": name, "group.protocol": self._protocol} | {
-            config.replace("_", "."): value for config, value in configs.items()
-        }
+        given = {config.replace("_", "."): value for config, value in configs.items()}
+        given = {"client.id": name, "group.protocol": self._protocol, **given}
+        if self._protocol == CLASSIC:
+            given |= {"session.timeout.ms": SESSION_MS, "heartbeat.interval.ms": HEARTBEAT_MS}
         arguments = [self.server.bootstrap, GROUP, str(self._folder / f"{name}.state"), shape]
         command = [*self._command, *arguments, *(f"{config}={value}" for config, value in given.items())]
         with (self._folder / f"{name}.log").open("ab") as log:

@@ -433,8 +433,8 @@ def test_a_commit_that_is_not_fenced_named_no_instance_if_another_client_has_it(
         GROUP, LATER - 5, NODE, "b2", LATER - 9, 0, 1, "b2", client("twin"), "pod-0", SESSION_MS, REBALANCE_MS, "", ""
     )
     for another, instance_id in (([], "pod-0"), ([twin], None)):
-        seen = [first, second, *another, failed(ErrorCode.UNKNOWN_MEMBER_ID, "OffsetCommit")]
-        (rejected,) = kind(told(seen), "RequestRejected")
+        refused = failed(ErrorCode.UNKNOWN_MEMBER_ID, "OffsetCommit")
+        (rejected,) = kind(told([first, second, *another, refused]), "RequestRejected")
         assert (rejected.member.client_id, rejected.member.group_instance_id) == ("b", instance_id)
 
 

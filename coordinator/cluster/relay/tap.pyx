@@ -187,7 +187,7 @@ cdef class SeenMember:
     """A request is not answered, or was so late that its client may have given up; or the broker's side closed its
     connection. Meanwhile nothing follows from its silence."""
     cdef int unanswered
-    """Requests by its connection that are not answered: some clients send heartbeats that do not wait for each other."""
+    """Requests by its connection that are not answered: heartbeats of some clients do not wait for each other."""
     cdef int64_t waits_since_ms
     """Since when it gets no answer, if there are such requests."""
 
