@@ -16,7 +16,17 @@ ROOT: Final = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
 from tests.e2e.case_homes import OWN  # noqa: E402
-from tests.e2e.playing_tables import CASES, CLIENTS, IMPOSSIBLE, TABLES, TOLD, Cells, Player, Table, drivers_of  # noqa: E402
+from tests.e2e.playing_tables import (  # noqa: E402
+    CASES,
+    CLIENTS,
+    IMPOSSIBLE,
+    TABLES,
+    TOLD,
+    Cells,
+    Player,
+    ShownTable,
+    drivers_of,
+)
 
 PAGE: Final = ROOT / "docs" / "audit-cases.md"
 HEAD: Final = """# What the audit tells of each way to rebalance
@@ -84,7 +94,7 @@ def read_table(lines: list[str]) -> tuple[dict[str, str], dict[tuple[str, str], 
     return dict(zip(clients, header[1:], strict=True)), cells
 
 
-def lines_of(table: Table, title: str, names: Mapping[str, str], *pages: Cells) -> Iterator[str]:
+def lines_of(table: ShownTable, title: str, names: Mapping[str, str], *pages: Cells) -> Iterator[str]:
     """A section: a table whose cells have a mark for each page, and below it the sentences that numbers stand for."""
     clients = [client for client in table.clients if client in names]
     sentences: list[str] = []
@@ -102,10 +112,14 @@ def lines_of(table: Table, title: str, names: Mapping[str, str], *pages: Cells) 
     yield from ("", *(f"{number}. {text}" for number, text in enumerate(sentences, 1)), "")
 
 
-def arguments(description: str, *more: Callable[[argparse.ArgumentParser], object]) -> argparse.Namespace:
+def arguments(
+    description: str,
+    *more: Callable[[argparse.ArgumentParser], object],
+    clients: tuple[str, ...] = CLIENTS,
+) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=description)
     parser.add_argument("--only", type=_names_of(CASES), default=())
-    parser.add_argument("--clients", type=_names_of(CLIENTS), default=CLIENTS)
+    parser.add_argument("--clients", type=_names_of(clients), default=clients)
     parser.add_argument("--stories", action="store_true")
     for add in more:
         add(parser)

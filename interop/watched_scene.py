@@ -1,25 +1,42 @@
 """A scene at a Kafka behind nodes that watch: what they tell of a group comes some seconds later."""
 
 import time
+from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import count
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from _wire.messages.leave_group import LeaveGroupRequest, MemberIdentity
 from coordinator.audit import schema
 from coordinator.client.audit_topic import AuditTopic
 from coordinator.client.cluster import LATEST
 from coordinator.client.groups import coordinator_of
-from coordinator.client.wire import WireConnection
+from coordinator.client.wire import ClientError, WireConnection
 from coordinator.core.partitioning import partition_for
 from interop.scene import SECONDS, Scene
 from tests.waiting import wait_for
 from tests.wire_client import WireClient
 
+T = TypeVar("T")
+
 SAME_MOMENT_SECONDS: Final = 0.5
 """Assertions that follow each other so soon are about the same moment."""
 LEAVE_VERSION: Final = 5
 markers: Final = count()
+
+
+def _when_there(ask: Callable[[], T]) -> T:
+    """What is answered, once it is: a broker that has just started leads nothing, and names no coordinator yet."""
+    answers: list[T] = []
+
+    def is_answered() -> bool:
+        with suppress(ClientError):
+            answers.append(ask())
+        return bool(answers)
+
+    wait_for(is_answered, SECONDS, "the brokers to answer", every_ms=100)
+    return answers[0]
 
 
 @dataclass
@@ -45,8 +62,8 @@ class WatchedScene(Scene):
         with AuditTopic(self.server.bootstrap) as audit:
             partition = audit.partition_of(self.group)
             group_id = self._marker(partition, len(audit.partitions))
-            ends = audit.offsets([partition], LATEST)
-            self._form(group_id)
+            ends = _when_there(lambda: audit.offsets([partition], LATEST))
+            _when_there(lambda: self._form(group_id))
 
             def is_told() -> bool:
                 records = audit.records(ends, lambda key: key == group_id.encode())

@@ -95,8 +95,10 @@ class SeenGroup(msgspec.Struct):
             self._forget()
 
     def _member(self, member_id: str, node_id: int, at_ms: int, place: Place) -> SeenMember:
-        """A member that is heard."""
+        """A member that is heard; what it was heard to say later counts more."""
         member = self.members.setdefault(member_id, SeenMember())
+        if member.heard_ms is not None and at_ms < member.heard_ms:
+            return member
         member.node_id, member.heard_ms, member.silent, member.place = node_id, at_ms, False, place
         member.unseen_ms = None
         if member.connection_open is None:

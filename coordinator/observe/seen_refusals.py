@@ -46,6 +46,8 @@ def refused(sighting: AnySighting, seen: SeenGroup) -> Refusal | None:
     instance_id = None if member is None else member.group_instance_id
     if not isinstance(sighting, Synced):
         client, instance_id = sighting.client, sighting.group_instance_id or instance_id
+    if error == ErrorCode.UNKNOWN_MEMBER_ID and seen.holder_of(instance_id) not in ("", member_id):
+        instance_id = None  # a request that names an instance which another one has is fenced
     offered = (sighting.protocol_type, sighting.protocols) if isinstance(sighting, Joined) else ("", ())
     return Refusal(
         api,

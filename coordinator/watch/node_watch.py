@@ -23,6 +23,7 @@ from coordinator.observe.places import Place, Source
 from coordinator.observe.records.following import OffsetsFollower
 from coordinator.observe.records.other_kinds import record_of_any_kind
 from coordinator.observe.topic_ids import TopicIds
+from coordinator.watch.giving_way import GivesWay
 from coordinator.watch.handover import Handover
 from coordinator.watch.positions import PositionError, now_ms
 from coordinator.watch.session import FollowedRecords
@@ -165,23 +166,24 @@ class NodeWatch:
     def _send(self) -> None:
         partitions = range(self._partition_count)
         with closing(PlainSink(self._server, SIGHTINGS_TOPIC, self._stopped, partitions)) as sink:
-            said_at = float("-inf")
+            said_at, give_way = float("-inf"), GivesWay()
             while not self._stopped.is_set() or self._queue:
                 self._has_facts.wait(PRESENT_SECONDS)
                 self._has_facts.clear()
                 seen_to_ms = self._seen_to_ms
-                self._send_waiting(sink)
+                self._send_waiting(sink, give_way)
                 if monotonic() - said_at >= PRESENT_SECONDS or self._stopped.is_set():
                     self._say_present(sink, seen_to_ms)
                     said_at = monotonic()
                 self._already_logged.pop("sightings", None)
 
-    def _send_waiting(self, sink: Sink) -> None:
+    def _send_waiting(self, sink: Sink, give_way: Callable[[], object]) -> None:
         """What is not known to be appended stays, and is sent again."""
         while self._queue:
             batches: dict[int, list[Record]] = {}
             sent = [self._queue[index] for index in range(min(SENT_AT_ONCE, len(self._queue)))]
             for sighting in sent:
+                give_way()
                 partition = partition_for(sighting.group_id, self._partition_count)
                 batches.setdefault(partition, []).append(sighting_record(encode_sighting(sighting)))
             sink.append(batches)
@@ -245,6 +247,7 @@ class NodeWatch:
                     starts,
                     written=leads,
                     handover=self._handover,
+                    give_way=GivesWay(),
                 )
                 watcher.counted = self.counted
                 watcher.restore(found)

@@ -1,9 +1,9 @@
 """One partition of `__consumer_offsets` that is watched: its groups, and what of them is to be appended."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from itertools import chain
-from typing import Final
+from typing import Final, TypeVar
 
 import msgspec
 
@@ -17,8 +17,11 @@ from coordinator.observe.logs.followed import LogPosition
 from coordinator.observe.logs.statements import Sighted
 from coordinator.observe.places import Place
 from coordinator.observe.records.stored import GroupRecord
+from coordinator.watch.giving_way import never
 from coordinator.watch.positions import Position, Restored, position_record
 from coordinator.watch.presence import Presence
+
+T = TypeVar("T")
 
 TIME_MAX_MS: Final = 253_402_300_799_000
 """The end of the year 9999. A producer may write records of any time."""
@@ -42,8 +45,17 @@ class _Chunk(msgspec.Struct):
 class PartitionWatch:
     """Put in what is read; `emit` what is due; `pop_records` gives the records that are to be appended together."""
 
-    def __init__(self, partition: int, name_of: TopicNames, *, has_records: bool) -> None:
+    def __init__(
+        self,
+        partition: int,
+        name_of: TopicNames,
+        *,
+        has_records: bool,
+        give_way: Callable[[], object] = never,
+    ) -> None:
+        """`give_way` is called between two pieces of work, none of which takes long."""
         self.partition = partition
+        self._give_way = give_way
         self._name_of, self._has_records = name_of, has_records
         self._streams: dict[str, GroupStream] = {}
         self._waiting: dict[str, None] = {}
@@ -121,6 +133,7 @@ class PartitionWatch:
         """Lines of this partition's groups that were read together, from `before` on."""
         last = None
         for line in chain.from_iterable(map(self._of_groups, lines)):
+            self._give_way()
             group_id = line.statement.group_id
             if self._stream(group_id).put_line(line, now):
                 self._waiting[group_id] = None
@@ -199,6 +212,7 @@ class PartitionWatch:
         """Take the events of all that is due; return their number. A record is waited for `hold_seconds`."""
         before = len(self._events)
         for group_id in list(self._waiting):
+            self._give_way()
             stream = self._streams[group_id]
             following = stream.next
             if following is None or not is_due(following):
@@ -255,12 +269,12 @@ class PartitionWatch:
         is_old = self._checkpoint_offset is None or now_ms - self._checkpoint_ms >= CHECKPOINT_MS
         if not self._changed and not self._unsaved and not (refresh and (is_moved or is_old)):
             return []
-        position.groups = [encode_group(self._streams[group_id].kept) for group_id in self._changed]
+        position.groups = list(self._in_turns(map(self._encoded, self._changed)))
         self._changed_bytes += sum(map(len, position.groups))
         for group_id in self._changed:
             self._unsaved.pop(group_id, None)
         position.groups += self._checkpoint(end_offset, now_ms, is_old=is_old)
-        events = [self._record(event) for event in self._events]
+        events = list(self._in_turns(map(self._record, self._events)))
         self._events, self._changed, self._forgotten = [], {}, []
         self._saved = position.records, position.logs
         return [*events, position_record(self.partition, position, self._checkpoint_offset, now_ms)]
@@ -277,11 +291,20 @@ class PartitionWatch:
         while self._unsaved and size < SLICE_BYTES:
             group_id = next(iter(self._unsaved))
             del self._unsaved[group_id]
-            found.append(encode_group(self._streams[group_id].kept))
+            found.append(self._encoded(group_id))
+            self._give_way()
             size += len(found[-1])
         if not self._unsaved:
             self._checkpoint_offset, self._began_offset = self._began_offset, None
         return found
+
+    def _encoded(self, group_id: str) -> bytes:
+        return encode_group(self._streams[group_id].kept)
+
+    def _in_turns(self, items: Iterable[T]) -> Iterator[T]:
+        for item in items:
+            yield item
+            self._give_way()
 
     def _position(self, records_to: int) -> int:
         firsts = (self._streams[group_id].first_record for group_id in self._waiting)

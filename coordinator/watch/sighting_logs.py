@@ -6,7 +6,15 @@ from typing import Final
 
 import msgspec
 
-from coordinator.audit.schema.sighted import AnySighting, Beat, Left, Synced, Watches, decode_sighting
+from coordinator.audit.schema.sighted import (
+    LATE_ANSWER_MS,
+    AnySighting,
+    Beat,
+    Left,
+    Synced,
+    Watches,
+    decode_sighting,
+)
 from coordinator.client.audit_topic import AuditRecord, AuditTopic
 from coordinator.client.bootstrap import Server
 from coordinator.client.cluster import EARLIEST
@@ -93,13 +101,18 @@ class SightingLog:
             return ()
         if not isinstance(sighting, Watches) and sighting.group_id not in self._is_watched:
             return ()
-        at_ms = _time_of(sighting)
+        at_ms = time_of(sighting)
         self._order_ms = max(self._order_ms, at_ms)
         place = Place(Source.NODE, f"node {sighting.node_id}", at_ms)
         statement = Sighted(place=place, group_id=sighting.group_id, sighting=sighting)
         return (LoggedStatement(statement, self.name, (record.offset, 0), self._order_ms),)
 
 
-def _time_of(sighting: AnySighting) -> int:
-    """When the request passed, of what is recorded before it is answered."""
+def time_of(sighting: AnySighting) -> int:
+    """When the request passed, of what is recorded before it is answered.
+
+    A heartbeat is answered when a broker reads it: one that it answers late came while it stood still.
+    """
+    if isinstance(sighting, Beat) and sighting.at_ms - sighting.asked_ms >= LATE_ANSWER_MS:
+        return sighting.at_ms
     return sighting.asked_ms if isinstance(sighting, Beat | Left | Synced) else sighting.at_ms

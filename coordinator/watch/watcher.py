@@ -14,6 +14,7 @@ from coordinator.observe.group_stream import LoggedStatement, PollOfGroup, Waiti
 from coordinator.observe.logs.followed import FollowedLog, LogPosition
 from coordinator.observe.places import Place, Source
 from coordinator.observe.records.following import Followed
+from coordinator.watch.giving_way import never
 from coordinator.watch.handover import Adopted, Handover
 from coordinator.watch.partition import PartitionWatch
 from coordinator.watch.positions import Restored, now_ms
@@ -119,12 +120,14 @@ class Watcher:
         written: Collection[int] | None = None,
         handover: Handover | None = None,
         clock: Callable[[], float] = monotonic,
+        give_way: Callable[[], object] = never,
     ) -> None:
         """`records` None: they may not be read. `starts`: the offset from which they are, of each partition.
 
         `written`: the partitions that this watcher tells of; None: all. `handover` has the groups that nodes adopt and
-        give back.
+        give back. `give_way` is called between two pieces of work, for other threads.
         """
+        self._give_way = give_way
         self._written = range(partition_count) if written is None else written
         self._sink, self._records, self._clock = sink, records, clock
         self._name_of = name_of
@@ -132,7 +135,8 @@ class Watcher:
         self._positions = dict(starts)
         has_records = records is not None
         self.partitions = [
-            PartitionWatch(number, name_of, has_records=has_records) for number in range(partition_count)
+            PartitionWatch(number, name_of, has_records=has_records, give_way=give_way)
+            for number in range(partition_count)
         ]
         self._refreshed_at, self._begun = float("-inf"), set[str]()
         self._to_come, self._looked_at = logs_to_come, float("-inf")
@@ -197,6 +201,7 @@ class Watcher:
             self.counted.commits += found.commits
             self.counted.read_ms = now_ms()
             for place, record in found.records:
+                self._give_way()
                 self._partition_of(record.group_id).put_record(place, record, now)
             for note in found.notes:
                 logger.warning("records of groups could not be read", problem=note)

@@ -2,7 +2,8 @@
 
 The Kafka is one broker. Its groups are coordinated by itself, or by 1, 2 or 4 nodes; the load generator is that of
 bench_coordinator.py. CPU time is that of the whole process while a load runs, with the forming of its groups; latencies
-are as the load sees them, and nothing is pinned. ROUNDS (3) and SECONDS (5) of each load, TAKEOVERS (5).
+are as the load sees them, and nothing is pinned. ROUNDS (3) and SECONDS (5) of each load, TAKEOVERS (5). At the end,
+or with WATCH=1 alone: groups that stay with the cluster, passed on by a node and watched by it.
 """
 
 import io
@@ -22,6 +23,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 from coordinator.client.wire import ClientError
 from tests.bench.cluster.loads import Generator, LoadFailed, Result
 from tests.bench.cluster.takeover import group_led_by, takeover_seconds, wait_until_shared_out
+from tests.bench.cluster.watching import compare_watching, watching_bench
 from tests.bench.coordinator.servers import LOG_LEVEL, SETTINGS
 from tests.cluster.running import RunningNodes
 from tests.differential.kafka import KafkaMissing, RunningKafka
@@ -161,6 +163,23 @@ def takeovers(bench: Bench, nodes: RunningNodes) -> None:
         bench.goal(f"{what}, until the first answer", found, goal)
 
 
+def coordinating(scratch: Path, generator: Generator) -> list[Row]:
+    """Nodes that coordinate the groups. Raises KafkaMissing."""
+    (scratch / "kafka").mkdir(parents=True)
+    with RunningKafka(scratch / "kafka", SETTINGS, threads={}) as kafka:
+        bench = Bench(kafka, generator, scratch)
+        for count in NODE_COUNTS:
+            with bench.nodes(count) as nodes:
+                wait_until_shared_out(nodes, PARTITIONS)
+                if count == 1:
+                    joins(bench, nodes)
+                    heartbeats(bench, nodes)
+                commits(bench, nodes)
+                if count == 2:
+                    takeovers(bench, nodes)
+        return bench.rows
+
+
 def terminated(*_: object) -> NoReturn:
     """Leave as on Ctrl-C, so that what was started is ended."""
     sys.exit(SIGTERM_EXIT)
@@ -175,24 +194,16 @@ def main() -> None:
     with tempfile.TemporaryDirectory(prefix="bench-cluster-") as folder:
         scratch = Path(folder)
         generator = Generator(scratch)
-        (scratch / "kafka").mkdir()
         try:
-            kafka = RunningKafka(scratch / "kafka", SETTINGS, threads={})
+            rows = [] if os.environ.get("WATCH") else coordinating(scratch / "coordinated", generator)
+            with watching_bench(scratch / "watched", generator) as watching:
+                compare_watching(watching, ROUNDS, WARMUP_ROUNDS, SECONDS)
         except KafkaMissing as missing:
             sys.exit(str(missing))
-        with kafka:
-            bench = Bench(kafka, generator, scratch)
-            for count in NODE_COUNTS:
-                with bench.nodes(count) as nodes:
-                    wait_until_shared_out(nodes, PARTITIONS)
-                    if count == 1:
-                        joins(bench, nodes)
-                        heartbeats(bench, nodes)
-                    commits(bench, nodes)
-                    if count == 2:
-                        takeovers(bench, nodes)
+    if not rows:
+        return
     print("\n| | Kafka's own coordinator | nodes | nodes / Kafka |\n|---|---|---|---|")
-    for row in bench.rows:
+    for row in rows:
         print(f"| {' | '.join(row)} |")
 
 

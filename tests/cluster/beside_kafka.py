@@ -18,7 +18,7 @@ from kafka.structs import OffsetAndMetadata
 
 from coordinator.config.authorizer_keys import STANDARD_AUTHORIZER
 from coordinator.config.cluster_keys import CLUSTER_NODE_ID_BASE
-from tests.cluster.running import SETTINGS, RunningNodes
+from tests.cluster.running import SETTINGS, WATCHES_ALL, RunningNodes
 from tests.differential.kafka import RunningKafka
 from tests.servers import QUICK_GROUPS
 from tests.waiting import wait_for
@@ -46,11 +46,17 @@ LONG_SESSIONS: Final = {
 KAFKA_SETTINGS: Final = {name: value for name, value in QUICK_GROUPS.items() if name != "group.audit.linger.ms"} | {
     "offsets.topic.num.partitions": "4",
     "transaction.state.log.num.partitions": "4",
+    "share.coordinator.state.topic.num.partitions": "4",
+    "share.coordinator.state.topic.replication.factor": "1",
+    "share.coordinator.state.topic.min.isr": "1",
     # The records are older than the retention of a topic.
     "log.retention.ms": "-1",
     "authorizer.class.name": STANDARD_AUTHORIZER,
     "super.users": "User:ANONYMOUS",
     **LONG_SESSIONS,
+}
+WATCHING: Final = WATCHES_ALL | {
+    "membership.topic.num.partitions": KAFKA_SETTINGS["offsets.topic.num.partitions"],
 }
 NODES_ONLY: Final = re.compile(r"__group_[\w-]+")
 """Topics, transactional ids and the group of the nodes themselves, which a Kafka alone does not have."""
@@ -58,18 +64,24 @@ NODES_ONLY: Final = re.compile(r"__group_[\w-]+")
 
 @dataclass(frozen=True)
 class Sides:
-    """The addresses of both sides."""
+    """The addresses of both sides, and of the Kafka behind the nodes."""
 
     front: str
     alone: str
+    behind: str
 
     def __iter__(self) -> Iterator[str]:
         return iter((self.front, self.alone))
 
 
 @contextmanager
-def front_beside_kafka(folder: Path, kafka_settings: Mapping[str, str] | None = None) -> Iterator[Sides]:
-    """Start both sides, and have the same on both. Raises KafkaMissing."""
+def front_beside_kafka(
+    folder: Path, kafka_settings: Mapping[str, str] | None = None, *, is_watched: bool = False
+) -> Iterator[Sides]:
+    """Start both sides, and have the same on both. Raises KafkaMissing.
+
+    `is_watched`: the nodes own no groups, and watch all.
+    """
     settings = {**KAFKA_SETTINGS, **(kafka_settings or {})}
     with ExitStack() as stack:
         addresses = []
@@ -78,8 +90,9 @@ def front_beside_kafka(folder: Path, kafka_settings: Mapping[str, str] | None = 
             place.mkdir()
             addresses.append(stack.enter_context(RunningKafka(place, settings, {})).bootstrap)
         behind, alone = addresses
-        nodes = RunningNodes(folder, behind, NODES, {**SETTINGS, **LONG_SESSIONS, "cluster.adopt": ADOPTED})
-        sides = Sides(stack.enter_context(nodes).bootstrap, alone)
+        of_nodes = WATCHING if is_watched else {"cluster.adopt": ADOPTED}
+        nodes = RunningNodes(folder, behind, NODES, {**SETTINGS, **LONG_SESSIONS, **of_nodes})
+        sides = Sides(stack.enter_context(nodes).bootstrap, alone, behind)
         for bootstrap in sides:
             _prepare(bootstrap)
             for group_id in (LIVE, STAYS):

@@ -1,13 +1,15 @@
 """Kafka's command line tools through nodes in front of a Kafka, and the same at a Kafka alone.
 
-    python -m tests.cluster.compare_tools [PATTERN]
+    python -m tests.cluster.compare_tools [--watched] [PATTERN]
 
-PATTERN, a regular expression, chooses commands.
+PATTERN, a regular expression, chooses commands. With --watched the nodes own no groups, and watch all: at the end their
+audit has to be whole, and tell the groups and members that the cluster has.
 Both sides have the same history (`beside_kafka.py`), and run the same commands in the same order. What they print has
 to be the same but for addresses, times and random identifiers; lines about the nodes are left out. What differs by
 design is in EXPLAINED, with the reason.
 """
 
+import argparse
 import re
 import sys
 import tempfile
@@ -20,12 +22,14 @@ from typing import Final
 from interop.kafka_tools import CONFIGS, GROUPS, SECURED, SERVER, TOOLS, Tool, acl_commands, commands, run
 from tests.cluster.beside_kafka import IDLE, LIVE, NODE_IDS, STAYS, TOPIC, TRANSACTIONAL_ID, front_beside_kafka
 from tests.cluster.beside_kafka import normalised_text as without_addresses
+from tests.cluster.told_groups import problems_of
 from tests.differential.kafka import KafkaMissing
 
 EXPLAINED: Final[Mapping[str, str]] = {
     "kafka-log-dirs": "each node has one log directory without partitions",
     "kafka-transactions describe-producers": "Kafka's tools spread records without keys over partitions at random",
-    "kafka-broker-api-versions": "no share groups, no groups of Streams; Fetch up to version 15",
+    "kafka-broker-api-versions": "Fetch up to version 15, and nothing that only brokers ask each other",
+    "kafka-share-groups --describe --group shared-sync --offsets": "which records a share consumer gets is random",
 }
 """How a command begins, without the address → why what it prints differs (docs/cluster.md)."""
 LEFT_OUT: Final = re.compile(
@@ -35,13 +39,15 @@ LEFT_OUT: Final = re.compile(
 NUMBERS: Final = re.compile(r"\d+([.,]\d+)*")
 MEASURES: Final = re.compile(
     r"perf-test|e2e|verifiable|kafka-transactions|metadata-quorum|log-dirs|get-offsets.*--topic tool\b|"
-    r"--group perf$|--group modern .*--offsets"
+    r"--group perf$|--group modern .*--offsets|streams-groups.*--group counts --describe( --offsets --verbose)?$"
 )
 """Commands that print times, sizes, or how many records of the tools are in which partition, which is random: their
 numbers are left out."""
 VARYING: Final = re.compile(r"TopicId: \S+|Epoch: \d+|127\.0\.0\.1\s+\d+")
 SETS: Final = re.compile(r"(SCRAM credential configs for user-principal '.*' are )(.*)")
 COORDINATOR: Final = re.compile(r"HOST:PORT\s+\(\d+\)")
+RANDOM_RECORD: Final = re.compile(r"[A-Z]{200}")
+"""What kafka-producer-perf-test made, which consumers print."""
 OWN: Final = re.compile("__group_|group-coordinator|" + "|".join(map(str, NODE_IDS)))
 """Lines about the nodes, their topics, their group, and their transactional ids."""
 
@@ -101,10 +107,14 @@ def shown(tool: Tool, bootstrap: str) -> str:
     if MEASURES.search(f"{tool.script} {tool.arguments}"):
         text = NUMBERS.sub("N", text)
     text = VARYING.sub("", text)
-    lines = (" ".join(line.split()) for line in text.splitlines() if not OWN.search(line))
+    lines = (" ".join(line.split()) for line in text.splitlines() if not _is_left_out(line))
     # Java prints maps and sets in an order of its own.
     sorted_lines = (SETS.sub(lambda found: found[1] + ", ".join(sorted(found[2].split(", "))), line) for line in lines)
     return "\n".join(sorted(", ".join(sorted(line.split(", "))) for line in sorted_lines if line))
+
+
+def _is_left_out(line: str) -> bool:
+    return OWN.search(line) is not None or RANDOM_RECORD.fullmatch(line) is not None
 
 
 def compare(front: str, alone: str, scratch: Path, pattern: str) -> list[str]:
@@ -128,11 +138,20 @@ def compare(front: str, alone: str, scratch: Path, pattern: str) -> list[str]:
 
 
 def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m tests.cluster.compare_tools")
+    parser.add_argument("pattern", nargs="?", default="")
+    parser.add_argument("--watched", action="store_true")
+    chosen = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="compare-tools-") as name:
         folder = Path(name)
         try:
-            with front_beside_kafka(folder) as sides:
-                return 1 if compare(sides.front, sides.alone, folder, "".join(sys.argv[1:2])) else 0
+            with front_beside_kafka(folder, is_watched=chosen.watched) as sides:
+                problems = compare(sides.front, sides.alone, folder, chosen.pattern)
+                if chosen.watched:
+                    of_audit = problems_of(sides.front, sides.behind)
+                    print(f"the audit: {len(of_audit)} problems", *of_audit, sep="\n  ")
+                    problems += of_audit
+                return 1 if problems else 0
         except KafkaMissing as missing:
             print(missing)
             return 1

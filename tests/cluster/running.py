@@ -239,6 +239,11 @@ class WatchedKafka(FrontOfKafka):
     def pid(self) -> int:
         return self._kafka.pid
 
+    @property
+    def broker(self) -> str:
+        """The address of the Kafka itself."""
+        return self._kafka.bootstrap
+
     def kill(self) -> int:
         return self._kafka.kill()
 

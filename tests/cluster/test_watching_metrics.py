@@ -20,6 +20,7 @@ from coordinator.cluster.nodes.messages import NodeAddress
 from coordinator.cluster.watched_groups import WatchedGroups
 from coordinator.cluster.watching import Watching
 from coordinator.watch import node_watch
+from coordinator.watch.giving_way import never
 from coordinator.watch.sink import SinkError
 from tests.cluster.running import RunningNodes
 from tests.differential.kafka import KafkaMissing, RunningKafka, free_port
@@ -92,7 +93,7 @@ class Seeing:
             self.watching._take().send(None)
 
     def send(self, sink: MemorySink) -> None:
-        self.watching.watch._send_waiting(sink)
+        self.watching.watch._send_waiting(sink, give_way=never)
 
     @property
     def told(self) -> dict[str, float]:

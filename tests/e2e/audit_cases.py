@@ -149,8 +149,9 @@ def a_member_hangs_in_a_rebalance(scene: Scene) -> None:
     """It does not poll, so it does not join again: the rebalance timeout removes it, and the audit names it."""
     hanging = scene.member("hanging", max_poll_interval_ms=SESSION_MS + 1_000)
     scene.steady(hanging)
+    starting = scene.driver()  # before the stop: some clients take longer to start than the session lasts
     hanging.driver.stop()
-    newcomer = scene.member("newcomer", max_poll_interval_ms=SESSION_MS + 1_000)
+    newcomer = scene.again(starting, "newcomer", (scene.topic,), max_poll_interval_ms=SESSION_MS + 1_000)
     scene.steady(newcomer)
     (removed,) = scene.of_kind(schema.MemberRemoved)
     assert removed.member.client_id == "hanging"

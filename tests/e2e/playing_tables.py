@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import count
 from pathlib import Path
-from typing import Final
+from typing import Final, Protocol
 
 from coordinator.explain.notes import notes
 from coordinator.explain.story import story_of
@@ -24,6 +24,21 @@ from tests.e2e.audit_cases import Case
 from tests.e2e.case_homes import Home
 
 StartDriver = Callable[[], Driver]
+
+
+class Titled(Protocol):
+    @property
+    def title(self) -> str: ...
+
+
+class ShownTable(Protocol):
+    """What a page shows of a table."""
+
+    @property
+    def cases(self) -> Mapping[str, Titled]: ...
+
+    @property
+    def clients(self) -> tuple[str, ...]: ...
 
 
 @dataclass(frozen=True)

@@ -31,18 +31,25 @@ from coordinator.explain.history import GroupHistory
 from coordinator.explain.makers.course import HOLD_UP_MS
 from coordinator.explain.notes import notes
 from coordinator.explain.story import story_of
+from interop.builds import CLASSIC
+from tests.cluster.running import WatchedKafka
+from tests.e2e.case_homes import OWN, Home
 from tests.eos.java_programs import streams_case
 from tests.servers import QUICK_GROUPS, RunningServer
 from tests.waiting import wait_for
 
 GROUP: Final = "counts"
 CHANGELOG: Final = "counts-counts-changelog"
+STREAMS: Final = "streams"
+"""The group protocol of KIP-1071."""
+SESSION_MS: Final = 3_000
+HEARTBEAT_MS: Final = 200
 SECONDS: Final = 60
 SETTINGS: Final = QUICK_GROUPS | {
-    "group.streams.min.session.timeout.ms": "3000",
-    "group.streams.session.timeout.ms": "3000",
-    "group.streams.min.heartbeat.interval.ms": "200",
-    "group.streams.heartbeat.interval.ms": "200",
+    "group.streams.min.session.timeout.ms": str(SESSION_MS),
+    "group.streams.session.timeout.ms": str(SESSION_MS),
+    "group.streams.min.heartbeat.interval.ms": str(HEARTBEAT_MS),
+    "group.streams.heartbeat.interval.ms": str(HEARTBEAT_MS),
     "group.streams.assignment.interval.ms": "0",
     "group.streams.initial.rebalance.delay.ms": "0",
 }
@@ -51,8 +58,10 @@ SETTINGS: Final = QUICK_GROUPS | {
 class StreamsScene:
     """A server, the topic `lines` with two partitions, and instances of one application by name."""
 
-    def __init__(self, server: RunningServer, folder: Path) -> None:
+    def __init__(self, server: RunningServer | WatchedKafka, folder: Path, protocol: str = STREAMS) -> None:
+        """`protocol` is that of the group: `streams`, or `classic`."""
         self.server = server
+        self._protocol = protocol
         self._folder = folder
         self._command = streams_case()
         self._instances: dict[str, subprocess.Popen[bytes]] = {}
@@ -90,7 +99,10 @@ class StreamsScene:
     # ---- instances
 
     def start(self, name: str, shape: str = "count", **configs: object) -> None:
-        given = {"client.id": name} | {config.replace("_", "."): value for config, value in configs.items()}
+        given = {config.replace("_", "."): value for config, value in configs.items()}
+        given = {"client.id": name, "group.protocol": self._protocol, **given}
+        if self._protocol == CLASSIC:
+            given |= {"session.timeout.ms": SESSION_MS, "heartbeat.interval.ms": HEARTBEAT_MS}
         arguments = [self.server.bootstrap, GROUP, str(self._folder / f"{name}.state"), shape]
         command = [*self._command, *arguments, *(f"{config}={value}" for config, value in given.items())]
         with (self._folder / f"{name}.log").open("ab") as log:
@@ -332,10 +344,10 @@ CASES: Final[dict[str, StreamsCase]] = {
 
 
 @contextmanager
-def played(case: StreamsCase, folder: Path) -> Iterator[StreamsScene]:
+def played(case: StreamsCase, folder: Path, home: Home = OWN, protocol: str = STREAMS) -> Iterator[StreamsScene]:
     """Raises ProgramsMissing: Java, a compiler or Maven is not there."""
-    with RunningServer(folder, SETTINGS) as server:
-        scene = StreamsScene(server, folder)
+    with home.server(folder, SETTINGS) as server:
+        scene = StreamsScene(server, folder, protocol)
         try:
             case.play(scene)
             yield scene

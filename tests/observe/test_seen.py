@@ -29,6 +29,7 @@ from coordinator.observe.logs.statements import Sighted
 from coordinator.observe.places import Place, Source
 from coordinator.observe.records.stored import ClassicGroup, ClassicMember
 from coordinator.observe.seen import GONE_KEPT, MEMBERS_MAX, SeenGroup
+from coordinator.watch.sighting_logs import time_of
 
 GROUP: Final = "g"
 NODE: Final = 1
@@ -100,7 +101,7 @@ def put(stream: GroupStream, offset: int, item: AnySighting | tuple[int, Classic
         at_ms, stored = item
         stream.put_record(Place(Source.RECORD, "__consumer_offsets-0", at_ms, offset), stored, 0.0)
         return
-    at_ms = item.asked_ms if isinstance(item, Left | Beat) else item.at_ms
+    at_ms = time_of(item)
     statement = Sighted(place=Place(Source.NODE, "node 1", at_ms), group_id=GROUP, sighting=item)
     stream.put_line(LoggedStatement(statement, "seen", (offset, 0), at_ms), 0.0)
 
@@ -326,6 +327,20 @@ def test_a_client_that_gave_up_waiting_is_not_said_to_have_closed_its_connection
     assert (removed.connection_open, removed.connection_closed_ms) == (None, None)
 
 
+def test_what_a_broker_that_stood_still_answers_late_says_nothing_of_the_time_when_it_was_asked() -> None:
+    """Its clients send heartbeats that do not wait for each other, give up, and come again."""
+    gave_up = [Closed(GROUP, LATER + 2_000, NODE, each, LATER + 1_900, True, True) for each in ("a", "b")]
+    late = [
+        msgspec.structs.replace(REBALANCES, at_ms=LATER + 6_000),
+        msgspec.structs.replace(failed(ErrorCode.UNKNOWN_MEMBER_ID), at_ms=LATER + 6_001, asked_ms=LATER),
+    ]
+    found = told([*two_members(), *gave_up, *late, *next_generation(LATER + 6_100)])
+    (removed,) = kind(found, "MemberRemoved")
+    assert str(removed.cause) == "member_left_or_expired"
+    assert (removed.connection_open, removed.connection_closed_ms, removed.rejected) == (None, None, "")
+    assert kind(found, "RebalanceStarted")[-1].time_ms >= LATER + 6_000
+
+
 def test_when_a_member_that_leaves_committed_last_is_told() -> None:
     left = Left(GROUP, LATER, NODE, LATER - 1, 0, (Departure("b", None, "", 0, LATER - 70),), client("b"), True)
     (removed,) = kind(told([*two_members(), left, *next_generation(LATER + 100)]), "MemberRemoved")
@@ -406,6 +421,21 @@ def test_a_refusal_says_what_was_offered_and_who_has_the_instance_id() -> None:
     direct = [each for each in offers if not _is_of(each, "b")]
     (rejected,) = kind(told([*direct, refused_join(ErrorCode.INCONSISTENT_GROUP_PROTOCOL)]), "RequestRejected")
     assert rejected.group_protocols == [], "nor was that of one that came to the brokers directly"
+
+
+def test_a_commit_that_is_not_fenced_named_no_instance_if_another_client_has_it() -> None:
+    """aiokafka's commits name none: so it is called by its own name, as by the coordinator."""
+    first, second = (
+        msgspec.structs.replace(each, group_instance_id="pod-0") if isinstance(each, Asked | Joined) else each
+        for each in joins("b", BEGIN_MS, 1, BEGIN_MS + 20)
+    )
+    twin = Joined(
+        GROUP, LATER - 5, NODE, "b2", LATER - 9, 0, 1, "b2", client("twin"), "pod-0", SESSION_MS, REBALANCE_MS, "", ""
+    )
+    for another, instance_id in (([], "pod-0"), ([twin], None)):
+        refused = failed(ErrorCode.UNKNOWN_MEMBER_ID, "OffsetCommit")
+        (rejected,) = kind(told([first, second, *another, refused]), "RequestRejected")
+        assert (rejected.member.client_id, rejected.member.group_instance_id) == ("b", instance_id)
 
 
 def test_a_member_that_was_removed_for_its_silence_and_asks_again_lives() -> None:

@@ -5,9 +5,12 @@ All times are those of the node, in ms since the epoch. `at_ms` is when it was s
 it.
 """
 
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 import msgspec
+
+LATE_ANSWER_MS: Final = 1_000
+"""Who closes its connection after waiting so long for an answer may have given up; sooner, its process has ended."""
 
 
 class ClientSighted(msgspec.Struct, frozen=True, array_like=True, gc=False):

@@ -16,7 +16,7 @@ from _wire.apis import APIS
 from _wire.headers import decode_request_header, decode_response_header
 from coordinator.audit.schema import PROTOCOLS_NAMED_MAX
 from coordinator.audit.schema.sighted import (
-    Asked, Beat, ClientSighted, Closed, Departure, Heard, Joined, Left, Silent, Synced,
+    LATE_ANSWER_MS, Asked, Beat, ClientSighted, Closed, Departure, Heard, Joined, Left, Silent, Synced,
 )
 
 cdef enum:
@@ -186,6 +186,10 @@ cdef class SeenMember:
     cdef readonly bint awaits_answer
     """A request is not answered, or was so late that its client may have given up; or the broker's side closed its
     connection. Meanwhile nothing follows from its silence."""
+    cdef int unanswered
+    """Requests by its connection that are not answered: heartbeats of some clients do not wait for each other."""
+    cdef int64_t waits_since_ms
+    """Since when it gets no answer, if there are such requests."""
 
     def __repr__(self):
         return f"<{self.group_id} {self.member_id} {self.heard_ms}>"
@@ -306,7 +310,7 @@ cdef class Tap:
     cdef Passing _passing(self, object connection, WatchedGroup group, SeenMember member, Head head, int64_t at_ms):
         cdef Passing passing = Passing.__new__(Passing)
         if member is not None:
-            member.awaits_answer = True
+            self._await_answer(member, at_ms)
         passing.api_key = head.api_key
         passing.version = head.version
         passing.group = group
@@ -339,7 +343,7 @@ cdef class Tap:
                 passing.member = self._member(group, key, connection, at_ms)
                 passing.member.client = passing.client
                 self._set_timeout(passing.member, passing.request.session_timeout_ms)
-                passing.member.awaits_answer = True
+                self._await_answer(passing.member, at_ms)
         if head.api_key != LEAVE_GROUP:
             self._see(
                 Asked(
@@ -385,7 +389,7 @@ cdef class Tap:
             group.members[member_id] = member
             self._members += 1
         member.heard_ms = at_ms
-        member.awaits_answer = False
+        member.awaits_answer = member.unanswered > 0
         if member.connection is not connection:
             self._move(member, connection)
         if member.is_silent:
@@ -398,7 +402,14 @@ cdef class Tap:
         if members is not None:
             members.discard(member)
         member.connection = connection
+        member.unanswered = 0
         self._by_connection.setdefault(connection, set()).add(member)
+
+    cdef _await_answer(self, SeenMember member, int64_t at_ms):
+        if member.unanswered == 0:
+            member.waits_since_ms = at_ms
+        member.unanswered += 1
+        member.awaits_answer = True
 
     cdef _set_timeout(self, SeenMember member, int64_t session_timeout_ms):
         member.silent_after_ms = max(1_000, min(session_timeout_ms // 2, SILENT_AFTER_MS))
@@ -481,10 +492,15 @@ cdef class Tap:
 
     cdef _hear_answer(self, Passing passing, int64_t at_ms):
         """The coordinator renews a session when it reads a request, which may be just before it answers."""
+        cdef SeenMember member = passing.member
         cdef bint is_late = at_ms - passing.asked_ms >= LATE_ANSWER_MS
+        if member.unanswered > 0 and passing.connection is member.connection:
+            member.unanswered -= 1
+            member.waits_since_ms = at_ms
         # JoinGroup and SyncGroup wait for other members.
-        passing.member.awaits_answer = is_late and passing.api_key not in (JOIN_GROUP, SYNC_GROUP)
-        passing.member.heard_ms = max(passing.member.heard_ms, at_ms)
+        is_late = is_late and passing.api_key not in (JOIN_GROUP, SYNC_GROUP)
+        member.awaits_answer = is_late or member.unanswered > 0
+        member.heard_ms = max(member.heard_ms, at_ms)
 
     cdef _beat(self, Passing passing, int64_t at_ms, int error, int epoch):
         self._see(
@@ -572,7 +588,8 @@ cdef class Tap:
         at_ms = now_ms()
         for member in sorted(members, key=_order):
             member.connection = None
-            member.awaits_answer = member.awaits_answer and at_ms - member.heard_ms >= LATE_ANSWER_MS
+            member.unanswered = 0
+            member.awaits_answer = member.awaits_answer and at_ms - member.waits_since_ms >= LATE_ANSWER_MS
             self._see(
                 Closed(
                     member.group_id, at_ms, self.node_id, member.member_id, member.heard_ms, by_client,
@@ -646,8 +663,6 @@ cdef class Tap:
 
 SILENT_AFTER_MS = 5_000
 """Above the heartbeat interval of all clients by default (3 s). One that has a shorter session is expected earlier."""
-LATE_ANSWER_MS = 1_000
-"""Who closes its connection after waiting so long for an answer may have given up; sooner, its process has ended."""
 HELD_BYTES_MAX = 1 << 16
 """Of an answer that is looked at whole: more of it is passed on before its end."""
 

@@ -1,11 +1,11 @@
-"""A server under valgrind, whose instructions are counted."""
+"""Processes under valgrind, whose instructions are counted."""
 
 import os
 import re
 import signal
 import subprocess
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Final, Self
 
@@ -19,25 +19,23 @@ LOOP_THREAD: Final = "01"
 """The thread of the event loop, as callgrind numbers them. What others do goes by the clock: they watch, and flush."""
 
 
-class CountedServer:
-    """`coordinator serve` of a checkout under callgrind, 50 times slower than usual. Leaving its context kills it."""
+class CountedProcess:
+    """A process under callgrind, 50 times slower than usual. Leaving its context kills it."""
 
-    def __init__(self, checkout: Path, scratch: Path, settings: Mapping[str, str]) -> None:
-        ready = scratch / "ready.json"
-        command = ["valgrind", "--tool=callgrind", "--separate-threads=yes"]
-        command += [f"--callgrind-out-file={scratch / 'counts'}"]
-        command += [str(checkout / ".venv/bin/python"), "-m", "coordinator.cli", "serve", "--listen=127.0.0.1:0"]
-        command += [f"--data-dir={scratch / 'data'}", f"--ready-file={ready}"]
-        command += [f"--set={name}={value}" for name, value in settings.items()]
+    def __init__(self, command: Sequence[str], folder: Path, scratch: Path) -> None:
+        """`folder` is where it runs; its output goes to the file `log` in `scratch`."""
+        counting = ["valgrind", "--tool=callgrind", "--separate-threads=yes"]
+        counting += [f"--callgrind-out-file={scratch / 'counts'}"]
         environment = {**os.environ, "PYTHONHASHSEED": "0"}
         self._scratch = scratch
-        with (scratch / "log").open("wb") as log:
-            self._process = subprocess.Popen(command, cwd=checkout, env=environment, stdout=log, stderr=log)
-        wait_for(ready.exists, START_SECONDS, "the server under valgrind")
-        found = re.search(r'"bootstrap": ?"([^"]+)"', ready.read_text())
-        assert found is not None, ready.read_text()
-        self.bootstrap: Final = found[1]
+        self._log = scratch / "log"
+        with self._log.open("wb") as log:
+            self._process = subprocess.Popen([*counting, *command], cwd=folder, env=environment, stdout=log, stderr=log)
         self.idle_per_second = 0.0
+
+    def wait_for_log(self, line: str, what: str) -> None:
+        """Wait until its output has this line."""
+        wait_for(lambda: line in self._log.read_text(encoding="utf-8").splitlines(), START_SECONDS, what)
 
     def __enter__(self) -> Self:
         return self
@@ -76,6 +74,21 @@ class CountedServer:
         found = re.search(r"^(?:totals|summary): (\d+)", newest.read_text(), re.MULTILINE)
         assert found is not None, newest
         return int(found[1])
+
+
+class CountedServer(CountedProcess):
+    """`coordinator serve` of a checkout."""
+
+    def __init__(self, checkout: Path, scratch: Path, settings: Mapping[str, str]) -> None:
+        ready = scratch / "ready.json"
+        command = [str(checkout / ".venv/bin/python"), "-m", "coordinator.cli", "serve", "--listen=127.0.0.1:0"]
+        command += [f"--data-dir={scratch / 'data'}", f"--ready-file={ready}"]
+        command += [f"--set={name}={value}" for name, value in settings.items()]
+        super().__init__(command, checkout, scratch)
+        wait_for(ready.exists, START_SECONDS, "the server under valgrind")
+        found = re.search(r'"bootstrap": ?"([^"]+)"', ready.read_text())
+        assert found is not None, ready.read_text()
+        self.bootstrap: Final = found[1]
 
 
 def repeat(send: Callable[[], object], times: int) -> None:

@@ -104,7 +104,7 @@ class RelayProcess:
             sock.bind((HOST, 0))
             port = sock.getsockname()[1]
         self.bootstrap: Final = f"{HOST}:{port}"
-        self._command = [
+        self.command: Final = [
             sys.executable,
             "-m",
             "tests.cluster.relay.relay_process",
@@ -120,7 +120,7 @@ class RelayProcess:
         return self._process.pid
 
     def __enter__(self) -> Self:
-        self._process = subprocess.Popen(self._command, stdout=subprocess.PIPE, text=True, cwd=ROOT)
+        self._process = subprocess.Popen(self.command, stdout=subprocess.PIPE, text=True, cwd=ROOT)
         assert self._process.stdout is not None
         # The log goes there, too.
         started = any(line.strip() == READY for line in self._process.stdout)

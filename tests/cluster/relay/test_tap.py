@@ -1,5 +1,6 @@
 """What a node reads of the requests that pass, and of their answers, in every version; and that it disturbs nothing."""
 
+import threading
 from importlib import import_module
 from typing import Any
 
@@ -318,6 +319,30 @@ def test_a_client_that_closes_while_it_waits_long_may_have_given_up(
     _, closed, *silent = side.seen
     assert closed.is_unanswered is (late_ms < 0)
     assert bool(silent) is not closed.is_unanswered
+
+
+def test_heartbeats_that_do_not_wait_for_each_other_wait_since_the_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Java sends one each interval, also while a broker stands still: the last one has not waited for long."""
+    monkeypatch.setattr(taps, "LATE_ANSWER_MS", 40)
+    side = Side()
+    beat(side, GROUP, MEMBER)
+    threading.Event().wait(0.05)
+    beat(side, GROUP, MEMBER)
+    side.tap.closed(side.connection, by_client=True)
+    _, closed = side.seen
+    assert closed.is_unanswered
+
+
+@pytest.mark.parametrize("answered", [2, 3])
+def test_a_member_waits_until_all_that_it_asked_is_answered(monkeypatch: pytest.MonkeyPatch, answered: int) -> None:
+    side = Side()
+    passing = [beat(side, GROUP, MEMBER) for _ in range(3)]
+    for each in passing[:answered]:
+        assert side.answer(each, HeartbeatResponse(), 4)
+    monkeypatch.setattr(taps, "LATE_ANSWER_MS", -1)
+    side.tap.closed(side.connection, by_client=True)
+    _, closed = side.seen
+    assert closed.is_unanswered is (answered < 3)
 
 
 def test_what_a_member_that_leaves_committed_last_is_told() -> None:

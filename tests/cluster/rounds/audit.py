@@ -46,6 +46,11 @@ class AuditCheck:
         self.members: dict[str, set[str]] = defaultdict(set)
         """Group → the ids of its members, by its events."""
 
+    @property
+    def present(self) -> set[str]:
+        """The groups that there are, by their events."""
+        return self._groups.keys() - self._removed
+
     def read(self) -> list[str]:
         """Read what has come since the last call; return why that is not possible now, if it is not."""
         try:

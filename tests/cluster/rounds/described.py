@@ -17,6 +17,8 @@ class DescribedMembers:
 
     def differ_from(self, told: Mapping[str, Collection[str]]) -> list[str]:
         """What is told otherwise than it is, or why that cannot be known now."""
+        if not self._groups:
+            return []
         admin = AdminClient({"bootstrap.servers": self._brokers, "log_level": 2})
         asked = admin.describe_consumer_groups(self._groups, request_timeout=ANSWER_SECONDS)
         found = []
