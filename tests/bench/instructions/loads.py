@@ -24,11 +24,12 @@ from _wire.messages.sync_group import SyncGroupRequest, SyncGroupRequestAssignme
 from _wire.records import build_batch
 from tests.bench.coordinator.consumer_changes import ChangingGroup
 from tests.bench.instructions.counting import START_SECONDS, CountedServer, repeat
+from tests.bench.instructions.reader import Reader
 from tests.bench.instructions.share_records import RecordsOfShareGroup
 from tests.bench.instructions.storms import LONG_SESSION_MS, StormedGroup
 from tests.streams_members import StreamsMember
 from tests.waiting import wait_for
-from tests.wire_client import BEFORE_MEMBER_ID_REQUIRED, WireClient, fetch_request, join_request, produce_request
+from tests.wire_client import BEFORE_MEMBER_ID_REQUIRED, WireClient, join_request, produce_request
 
 PARTITIONS: Final = 10
 GROUP, REJOINED_GROUP, STORMED_GROUP, TOPIC = "group", "rejoined-group", "stormed-group", "topic"
@@ -79,7 +80,7 @@ def requests_of(client: WireClient) -> Requests:
         "OffsetCommit of 10 partitions": lambda: client.request(commit, 8),
         "OffsetFetch of 10 partitions": lambda: client.request(fetch_offsets, 7),
         "Produce of one record": lambda: client.request(produce_request(TOPIC, batch), 9),
-        "Fetch of 2 KB": lambda: client.request(fetch_request(TOPIC, max_bytes=2_000), 11),
+        "Fetch of 2 KB that goes on where one ended": Reader(client).fetch,
         "Metadata of one topic": lambda: client.request(metadata, 12),
         "FindCoordinator": lambda: client.request(find_coordinator, 4),
         "connect, ApiVersions, close": partial(_connect, client.bootstrap),
