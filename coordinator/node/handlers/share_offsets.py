@@ -116,7 +116,7 @@ class ShareOffsetsHandlers:
                     if position % AT_ONCE == 0:
                         yield
             yield
-        asked = [(names[topic_id], topic_id, ascending(indexes)) for topic_id, indexes in named.items()]
+        asked = [(names[topic_id], topic_id, indexes) for topic_id, indexes in named.items()]
         topics = yield from self._summarized(group.group_id, asked)
         return describing.ResponseGroup(group_id=group.group_id, topics=[*topics, *unknown])
 

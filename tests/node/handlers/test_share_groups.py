@@ -271,7 +271,7 @@ def test_what_is_named_twice_is_described_once_if_it_exists(client):
     (found,) = client.request(module.DescribeShareGroupOffsetsRequest(groups=[group]), 1).groups
     assert [
         (topic.topic_name, [partition.partition_index for partition in topic.partitions]) for topic in found.topics
-    ] == [("t", [0, 2]), ("nowhere", [2, 0, 2]), ("nowhere", [2, 0, 2])]
+    ] == [("t", [2, 0]), ("nowhere", [2, 0, 2]), ("nowhere", [2, 0, 2])]
 
 
 def test_a_topic_of_an_alteration_is_answered_once_and_not_if_it_is_unknown_and_empty(client):
