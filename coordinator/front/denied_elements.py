@@ -13,7 +13,7 @@ from _wire.messages.delete_groups import DeletableGroupResult
 from _wire.messages.offset_delete import OffsetDeleteResponsePartition, OffsetDeleteResponseTopic
 from coordinator.front.request_context import RequestContext
 from coordinator.front.requirements import NO_TOPIC_ID
-from coordinator.runtime.slices import Steps
+from coordinator.runtime.slices import Steps, one_by_one
 from coordinator.security.acls.model import AclOperation, ResourceType
 
 ELEMENTS_AT_ONCE: Final = 500
@@ -84,7 +84,7 @@ class Elements:
         for resource_type, elements in removed.items():
             for first in range(0, len(elements), ELEMENTS_AT_ONCE):
                 portion = elements[first : first + ELEMENTS_AT_ONCE]
-                answers += self._answer(call, portion, resource_type.denied)
+                answers += yield from self._answer(call, portion, resource_type.denied)
                 yield
         setattr(request, self._requested, left)
         if not left:
@@ -97,29 +97,69 @@ class Elements:
         return Part(add_to=add_to)
 
 
-Answer = Callable[[RequestContext, list[Any], ErrorCode], list[Any]]
-"""(request under way, elements, error) → the elements of the response that report the error."""
+Answer = Callable[[RequestContext, list[Any], ErrorCode], Steps[list[Any]]]
+"""(request under way, elements, error) → steps that end with the elements of the response that report the error."""
+
+
+def in_one_step(answer: Callable[[RequestContext, list[Any], ErrorCode], list[Any]]) -> Answer:
+    """Of elements that have no lists of their own."""
+
+    def steps(call: RequestContext, elements: list[Any], error: ErrorCode) -> Steps[list[Any]]:
+        yield from ()
+        return answer(call, elements, error)
+
+    return steps
 
 
 def by_error_response(requested: str, answered: str) -> Answer:
     """Answers of the route's own, for a request that has these elements alone."""
 
+    @in_one_step
     def answer(call: RequestContext, elements: list[Any], error: ErrorCode) -> list[Any]:
-        request = call.request
-        alone = type(request)(**{name: getattr(request, name) for name in request.FIELDS})
-        setattr(alone, requested, elements)
-        answers: list[Any] = getattr(call.route.error_response(alone, error, call.api_version), answered)
-        return answers
+        return _alone(call, requested, answered, elements, error)
 
     return answer
+
+
+def topics_by_error_response(partitions: str) -> Answer:
+    """The same for topics, whose partitions are called `partitions` in the answer, and so in the request."""
+
+    def steps(call: RequestContext, topics: list[Any], error: ErrorCode) -> Steps[list[Any]]:
+        answers: list[Any] = []
+        count = 0
+        for topic in topics:
+            whole = getattr(topic, partitions)
+            for first in range(0, max(len(whole), 1), ELEMENTS_AT_ONCE):
+                setattr(topic, partitions, whole[first : first + ELEMENTS_AT_ONCE])
+                (part,) = _alone(call, "topics", "topics", [topic], error)
+                if first:
+                    answers[-1].partitions.extend(part.partitions)
+                else:
+                    answers.append(part)
+                count += len(part.partitions) + 1
+                if count >= ELEMENTS_AT_ONCE:
+                    count = 0
+                    yield
+            setattr(topic, partitions, whole)
+        return answers
+
+    return steps
+
+
+def _alone(call: RequestContext, requested: str, answered: str, elements: list[Any], error: ErrorCode) -> list[Any]:
+    request = call.request
+    alone = type(request)(**{name: getattr(request, name) for name in request.FIELDS})
+    setattr(alone, requested, elements)
+    answers: list[Any] = getattr(call.route.error_response(alone, error, call.api_version), answered)
+    return answers
 
 
 def merged(answer: Answer) -> Answer:
     """A topic that is named twice is answered once, with the partitions of both (`OffsetCommitResponse.Builder`)."""
 
-    def merge(call: RequestContext, elements: list[Any], error: ErrorCode) -> list[Any]:
+    def merge(call: RequestContext, elements: list[Any], error: ErrorCode) -> Steps[list[Any]]:
         topics: dict[Any, Any] = {}
-        for topic in answer(call, elements, error):
+        for topic in (yield from answer(call, elements, error)):
             existing: Any = topics.setdefault(topic_key(None, topic), topic)
             if existing is not topic:
                 existing.partitions.extend(topic.partitions)
@@ -142,18 +182,17 @@ def name_key(resource_type: ResourceType) -> Callable[[Any, Any], Resource | Non
     return lambda request, element: (resource_type, element)
 
 
-def offsets_deleted(call: RequestContext, elements: list[Any], error: ErrorCode) -> list[Any]:
-    return [
-        OffsetDeleteResponseTopic(
-            name=element.name,
-            partitions=[
-                OffsetDeleteResponsePartition(partition_index=partition.partition_index, error_code=error)
-                for partition in element.partitions
-            ],
-        )
-        for element in elements
-    ]
+def offsets_deleted(call: RequestContext, elements: list[Any], error: ErrorCode) -> Steps[list[Any]]:
+    def failed(partition: Any) -> OffsetDeleteResponsePartition:
+        return OffsetDeleteResponsePartition(partition_index=partition.partition_index, error_code=error)
+
+    answers = []
+    for element in elements:
+        partitions = yield from one_by_one(element.partitions, failed)
+        answers.append(OffsetDeleteResponseTopic(name=element.name, partitions=partitions))
+    return answers
 
 
+@in_one_step
 def groups_deleted(call: RequestContext, elements: list[Any], error: ErrorCode) -> list[Any]:
     return [DeletableGroupResult(group_id=group_id, error_code=error) for group_id in dict.fromkeys(elements)]

@@ -15,12 +15,12 @@ from coordinator.front.denied_elements import (
     Elements,
     Part,
     RemoveDenied,
-    by_error_response,
     groups_deleted,
     merged,
     name_key,
     offsets_deleted,
     topic_key,
+    topics_by_error_response,
 )
 from coordinator.front.denied_requests import (
     remove_from_offset_fetch,
@@ -70,7 +70,7 @@ def suffices(row: Row, requirements: Iterable[Requirement]) -> bool:
     )
 
 
-_OF_OFFSETS: Final = Elements("topics", "topics", topic_key, merged(by_error_response("topics", "topics")))
+_OF_OFFSETS: Final = Elements("topics", "topics", topic_key, merged(topics_by_error_response("partitions")))
 
 GROUP_ROWS: Final[Mapping[str, Row]] = {
     "ConsumerGroupDescribe": Row(

@@ -8,12 +8,20 @@ from _wire.messages import alter_share_group_offsets as altering
 from _wire.messages import delete_share_group_offsets as deleting
 from _wire.messages import describe_share_group_offsets as describing
 from coordinator.core.share_states import BY_STRATEGY
-from coordinator.front.denied_elements import ELEMENTS_AT_ONCE, TAF, Access, Denied, Part, Resource
+from coordinator.front.denied_elements import (
+    ELEMENTS_AT_ONCE,
+    TAF,
+    Access,
+    Denied,
+    Part,
+    Resource,
+    in_one_step,
+)
 from coordinator.front.hidden_resources import DECISIONS_AT_ONCE
 from coordinator.front.request_context import RequestContext
 from coordinator.front.requirements import NO_TOPIC_ID
 from coordinator.metadata.image import MetadataImage
-from coordinator.runtime.slices import Steps
+from coordinator.runtime.slices import Steps, one_by_one
 from coordinator.security.acls.model import ResourceType
 
 
@@ -24,8 +32,14 @@ def topic_name_key(request: Any, element: Any) -> Resource | None:
 
 def share_offsets_not_altered(
     image: MetadataImage, call: RequestContext, elements: list[Any], error: ErrorCode
-) -> list[altering.ResponseTopic]:
+) -> Steps[list[altering.ResponseTopic]]:
     """A topic that is named twice is answered once, with the partitions of both, and with its id."""
+
+    def failed(partition: Any) -> altering.ResponsePartition:
+        return altering.ResponsePartition(
+            partition_index=partition.partition_index, error_code=error, error_message=error.description
+        )
+
     topics: dict[str, altering.ResponseTopic] = {}
     for topic in elements:
         name = topic.topic_name
@@ -35,15 +49,11 @@ def share_offsets_not_altered(
             existing = image.topics.get(name)
             topic_id = NO_TOPIC_ID if existing is None else existing.topic_id
             topics[name] = altering.ResponseTopic(topic_name=name, topic_id=topic_id)
-        topics[name].partitions.extend(
-            altering.ResponsePartition(
-                partition_index=partition.partition_index, error_code=error, error_message=error.description
-            )
-            for partition in topic.partitions
-        )
+        topics[name].partitions.extend((yield from one_by_one(topic.partitions, failed)))
     return list(topics.values())
 
 
+@in_one_step
 def share_offsets_not_deleted(
     call: RequestContext, elements: list[Any], error: ErrorCode
 ) -> list[deleting.ResponseTopic]:
@@ -83,7 +93,8 @@ def _remove_topics(denied: Denied, group: Any) -> Steps[list[describing.Response
     left, removed = [], []
     for position, topic in enumerate(group.topics):
         if (ResourceType.TOPIC, topic.topic_name) in denied:
-            removed.append(_denied_topic(topic))
+            partitions = yield from one_by_one(topic.partitions, _denied_partition)
+            removed.append(describing.ResponseTopic(topic_name=topic.topic_name, partitions=partitions))
         else:
             left.append(topic)
         if position % ELEMENTS_AT_ONCE == ELEMENTS_AT_ONCE - 1:
@@ -92,15 +103,9 @@ def _remove_topics(denied: Denied, group: Any) -> Steps[list[describing.Response
     return removed
 
 
-def _denied_topic(topic: Any) -> describing.ResponseTopic:
-    return describing.ResponseTopic(
-        topic_name=topic.topic_name,
-        partitions=[
-            describing.ResponsePartition(
-                partition_index=index, start_offset=BY_STRATEGY, error_code=TAF, error_message=TAF.description
-            )
-            for index in topic.partitions
-        ],
+def _denied_partition(index: int) -> describing.ResponsePartition:
+    return describing.ResponsePartition(
+        partition_index=index, start_offset=BY_STRATEGY, error_code=TAF, error_message=TAF.description
     )
 
 

@@ -3,7 +3,7 @@
 The answers are those of `KafkaApis` and `ControllerApis` of Kafka 4.3.1.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import Any, Final
 
 from _wire.errors import ErrorCode
@@ -32,6 +32,7 @@ from coordinator.front.denied_elements import (
     Elements,
     Part,
     Resource,
+    in_one_step,
     topic_key,
 )
 from coordinator.front.hidden_resources import DECISIONS_AT_ONCE
@@ -46,7 +47,7 @@ from coordinator.front.requirements import NO_TOPIC_ID
 from coordinator.internal_topics import INTERNAL_TOPICS
 from coordinator.metadata.image import MetadataImage
 from coordinator.node.requirements import CONFIGS_OF_CLUSTER
-from coordinator.runtime.slices import Steps
+from coordinator.runtime.slices import Steps, one_by_one
 from coordinator.security.acls.model import CLUSTER_NAME, AclOperation, ResourceType
 
 
@@ -61,56 +62,55 @@ def config_key(request: Any, element: Any) -> Resource | None:
 Topic = tuple[str, bytes]
 
 
-def _once_each(indexes: Iterable[tuple[Topic, int]]) -> Iterator[tuple[Topic, Iterable[int]]]:
+def _once_each(indexes: Iterable[tuple[Topic, int]]) -> Steps[dict[Topic, dict[int, None]]]:
     """Topics with their partitions, each once, where Kafka has a map of partitions."""
     topics: dict[Topic, dict[int, None]] = {}
-    for topic, index in indexes:
+    for position, (topic, index) in enumerate(indexes, 1):
         topics.setdefault(topic, {})[index] = None
-    yield from topics.items()
+        if position % ELEMENTS_AT_ONCE == 0:
+            yield
+    return topics
 
 
-def produced(call: RequestContext, elements: list[Any], error: ErrorCode) -> list[Any]:
+def produced(call: RequestContext, elements: list[Any], error: ErrorCode) -> Steps[list[Any]]:
     requested = (
         ((element.name, element.topic_id), data.index) for element in elements for data in element.partition_data
     )
-    return [
-        TopicProduceResponse(
-            name=name, topic_id=topic_id, partition_responses=[rejected_produce(index, error) for index in indexes]
-        )
-        for (name, topic_id), indexes in _once_each(requested)
-    ]
+    answers = []
+    for (name, topic_id), indexes in (yield from _once_each(requested)).items():
+        partitions = yield from one_by_one(indexes, lambda index: rejected_produce(index, error))
+        answers.append(TopicProduceResponse(name=name, topic_id=topic_id, partition_responses=partitions))
+    return answers
 
 
-def fetched(call: RequestContext, elements: list[Any], error: ErrorCode) -> list[Any]:
+def fetched(call: RequestContext, elements: list[Any], error: ErrorCode) -> Steps[list[Any]]:
     requested = (
         ((element.topic, element.topic_id), partition.partition)
         for element in elements
         for partition in element.partitions
     )
-    return [
-        FetchableTopicResponse(
-            topic=name, topic_id=topic_id, partitions=[failed_partition(index, error) for index in indexes]
-        )
-        for (name, topic_id), indexes in _once_each(requested)
-    ]
+    answers = []
+    for (name, topic_id), indexes in (yield from _once_each(requested)).items():
+        partitions = yield from one_by_one(indexes, lambda index: failed_partition(index, error))
+        answers.append(FetchableTopicResponse(topic=name, topic_id=topic_id, partitions=partitions))
+    return answers
 
 
-def records_deleted(call: RequestContext, elements: list[Any], error: ErrorCode) -> list[Any]:
+def records_deleted(call: RequestContext, elements: list[Any], error: ErrorCode) -> Steps[list[Any]]:
+    def failed(index: int) -> DeleteRecordsPartitionResult:
+        return DeleteRecordsPartitionResult(partition_index=index, low_watermark=-1, error_code=error)
+
     requested = (
         ((topic.name, NO_TOPIC_ID), partition.partition_index) for topic in elements for partition in topic.partitions
     )
-    return [
-        DeleteRecordsTopicResult(
-            name=name,
-            partitions=[
-                DeleteRecordsPartitionResult(partition_index=index, low_watermark=-1, error_code=error)
-                for index in indexes
-            ],
-        )
-        for (name, _), indexes in _once_each(requested)
-    ]
+    answers = []
+    for (name, _), indexes in (yield from _once_each(requested)).items():
+        partitions = yield from one_by_one(indexes, failed)
+        answers.append(DeleteRecordsTopicResult(name=name, partitions=partitions))
+    return answers
 
 
+@in_one_step
 def created_denied(call: RequestContext, elements: list[Any], error: ErrorCode) -> list[Any]:
     return [
         CreatableTopicResult(name=element.name, error_code=error, error_message="Authorization failed.")
@@ -217,6 +217,7 @@ def _coordinator_key(request: Any, element: Any) -> Resource | None:
     return ResourceType.CLUSTER, CLUSTER_NAME
 
 
+@in_one_step
 def _coordinators(call: RequestContext, elements: list[Any], error: ErrorCode) -> list[Any]:
     request = call.request
     alone = type(request)(key_type=request.key_type, coordinator_keys=elements)

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from functools import partial
 
-from coordinator.front.denied_elements import Elements, name_key, topic_key
+from coordinator.front.denied_elements import Elements, name_key, topic_key, topics_by_error_response
 from coordinator.front.hidden_resources import hide_groups, keep, operations_on_groups
 from coordinator.front.partial_denials import GROUP_ROWS, Row
 from coordinator.metadata.image import MetadataImage
@@ -46,8 +46,12 @@ def rows_of(image: MetadataImage) -> Mapping[str, Row]:
     return {
         "Produce": Row(remove_denied=Elements("topic_data", "responses", topic_key, produced)),
         "Fetch": Row(remove_denied=Elements("topics", "responses", topic_key, fetched)),
-        "ListOffsets": Row(remove_denied=Elements("topics", "topics", topic_key)),
-        "OffsetForLeaderEpoch": Row(remove_denied=Elements("topics", "topics", topic_key)),
+        "ListOffsets": Row(
+            remove_denied=Elements("topics", "topics", topic_key, topics_by_error_response("partitions"))
+        ),
+        "OffsetForLeaderEpoch": Row(
+            remove_denied=Elements("topics", "topics", topic_key, topics_by_error_response("partitions"))
+        ),
         "DeleteRecords": Row(remove_denied=Elements("topics", "topics", topic_key, records_deleted)),
         "DescribeCluster": Row(
             operations=operations_on_cluster,
@@ -78,7 +82,9 @@ def rows_of(image: MetadataImage) -> Mapping[str, Row]:
         "IncrementalAlterConfigs": Row(remove_denied=Elements("resources", "responses", config_key)),
         "FindCoordinator": Row(remove_denied=remove_coordinator_keys),
         "AddPartitionsToTxn": Row(remove_denied=partial(reject_all_partitions, image)),
-        "DescribeProducers": Row(remove_denied=Elements("topics", "topics", topic_key)),
+        "DescribeProducers": Row(
+            remove_denied=Elements("topics", "topics", topic_key, topics_by_error_response("partition_indexes"))
+        ),
         "DescribeTransactions": Row(
             remove_denied=Elements("transactional_ids", "transaction_states", name_key(ResourceType.TRANSACTIONAL_ID)),
             leave_out=leave_out_topics_of_transactions,

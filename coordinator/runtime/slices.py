@@ -6,11 +6,12 @@ many bytes it will hold after its next step; the others yield nothing.
 """
 
 from collections import OrderedDict, deque
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from functools import partial
 from time import perf_counter
 from typing import Any, Final, Generic, TypeVar
 
+S = TypeVar("S")
 T = TypeVar("T")
 K = TypeVar("K")
 
@@ -33,7 +34,7 @@ MUCH_BYTES: Final = 1 << 20
 """Work that holds no more is not counted: a Fetch of one partition with the default limits of Kafka's clients."""
 UNBOUNDED_BYTES: Final = 1 << 62
 MERGED_AT_ONCE: Final = 500
-"""Elements of a request that are looked at in one step of `merge`: about as many as a client sends."""
+"""Elements of a request that are looked at in one step of `merge` or `one_by_one`: about as many as a client sends."""
 
 
 class Awaited(Generic[T]):
@@ -412,6 +413,16 @@ def merge(into: dict[K, T], elements: list[T], key_of: Callable[[T], K]) -> Step
         if start:
             yield
         into.update((key_of(element), element) for element in elements[start : start + MERGED_AT_ONCE])
+
+
+def one_by_one(items: Iterable[S], make: Callable[[S], T]) -> Steps[list[T]]:
+    """What is made of each element of a request."""
+    made = []
+    for number, item in enumerate(items, 1):
+        made.append(make(item))
+        if number % MERGED_AT_ONCE == 0:
+            yield
+    return made
 
 
 def at_once(steps: Steps[T]) -> T:

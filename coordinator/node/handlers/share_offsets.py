@@ -26,7 +26,7 @@ from coordinator.front.handlers.portions import part_of
 from coordinator.front.request_context import RequestContext
 from coordinator.metadata.image import MetadataImage
 from coordinator.runtime.reply_to import ReplyTo
-from coordinator.runtime.slices import Steps, awaited
+from coordinator.runtime.slices import Steps, awaited, one_by_one
 from coordinator.share_state.share_states import ShareStates
 
 AT_ONCE: Final = 500
@@ -107,7 +107,8 @@ class ShareOffsetsHandlers:
         for topic in group.topics or ():
             existing = self._image.topics.get(topic.topic_name)
             if existing is None:
-                unknown.append(_unknown_topic(topic))
+                partitions = yield from one_by_one(topic.partitions, _unknown_partition)
+                unknown.append(describing.ResponseTopic(topic_name=topic.topic_name, partitions=partitions))
             else:
                 names[existing.topic_id] = topic.topic_name
                 indexes = named.setdefault(existing.topic_id, {})
@@ -309,14 +310,8 @@ def _failed_group(group_id: str, error: ErrorCode) -> describing.ResponseGroup:
     return describing.ResponseGroup(group_id=group_id, error_code=error, error_message=error.description)
 
 
-def _unknown_topic(topic: describing.RequestTopic) -> describing.ResponseTopic:
-    return describing.ResponseTopic(
-        topic_name=topic.topic_name,
-        partitions=[
-            describing.ResponsePartition(partition_index=index, start_offset=BY_STRATEGY, lag=NO_LAG)
-            for index in topic.partitions
-        ],
-    )
+def _unknown_partition(index: int) -> describing.ResponsePartition:
+    return describing.ResponsePartition(partition_index=index, start_offset=BY_STRATEGY, lag=NO_LAG)
 
 
 def _altered_error(error: ErrorCode) -> altering.AlterShareGroupOffsetsResponse:
