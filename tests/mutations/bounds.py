@@ -251,4 +251,22 @@ MUTANTS: Final = (
         "deletion.waiting[partition] = self._logs.pop((topic.name, partition), None)",
         "deletion.waiting[partition] = self._logs.get((topic.name, partition), None)",
     ),
+    Mutant(
+        "the answers of a topic's denied partitions are made in one turn",
+        "one_by_one",
+        "if number % MERGED_AT_ONCE == 0:",
+        "if False:",
+    ),
+    Mutant(
+        "the error of a denied topic is made in one turn",
+        "topics_by_error_response",
+        "if count >= ELEMENTS_AT_ONCE:",
+        "if False:",
+    ),
+    Mutant(
+        "only the first partitions of a denied topic are answered",
+        "topics_by_error_response",
+        "answers[-1].partitions.extend(part.partitions)",
+        "answers[-1].partitions",
+    ),
 )

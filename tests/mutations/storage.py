@@ -280,6 +280,30 @@ LOG_MUTANTS: Final = (
         "if base_offset > end_offset and base_offset > recovery_point and not durable.everything:",
         "if base_offset > end_offset and clean:",
     ),
+    Mutant(
+        "a read that goes on searches its offset",
+        "reads.read",
+        "segment.note_read_end(next_offset_after(data), position + len(data))",
+        "next_offset_after(data)",
+    ),
+    Mutant(
+        "where a read ended is read though the segment is damaged",
+        "position_of",
+        "if not segment.damages and (read_end := segment.read_ends.get(offset)) is not None:",
+        "if (read_end := segment.read_ends.get(offset)) is not None:",
+    ),
+    Mutant(
+        "all ends of reads are kept",
+        "Segment.note_read_end",
+        "if offset not in ends and len(ends) >= READ_ENDS_MAX:",
+        "if False:",
+    ),
+    Mutant(
+        "an import leaves the index files of empty logs",
+        "_recover",
+        "if directory.needs_recovery(*log[:2])",
+        "if directory.unrecovered_bytes(*log[:2])",
+    ),
 )
 
 MUTANTS: Final = (*RECORD_MUTANTS, *STORE_MUTANTS, *LOG_MUTANTS)

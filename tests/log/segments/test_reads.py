@@ -73,9 +73,11 @@ def test_only_the_ends_of_the_last_reads_are_kept(log):
 def test_damage_that_is_found_later_is_not_read(log):
     log.view(0, 3 * len(batch("x")))
     (segment,) = log.segments.items
-    before = bytes(log.view(4, 1))
+    third, before = bytes(log.view(3, 1)), bytes(log.view(4, 1))
     segment.file.write_at(b"\xff" * 40, 3 * len(before) + 20)
     log.view(4, 1)
     with pytest.raises(DamagedOffsets):
         log.view(3, 1)
     assert bytes(log.view(4, 1)) == before
+    segment.file.write_at(third, 3 * len(before))
+    assert bytes(log.view(3, 1)) == third, "it was read wrongly, and is right on the disk"
