@@ -26,9 +26,7 @@ RECORD_BYTES_MAX: Final = 1 << 14
 RECORDS_BYTES: Final = 1 << 16
 """What is encrypted at a time, before the socket is asked whether it takes more."""
 UNSENT_BYTES_HIGH: Final = 1 << 16
-UNSENT_BYTES_LOW: Final = 1 << 14
-"""As for connections without TLS: above the first one the next request waits, until the client has read down to the
-second one."""
+"""As for connections without TLS: above it the next request waits, until the socket has taken all that is unsent."""
 
 
 class TlsState(Enum):
@@ -150,7 +148,8 @@ class TlsTransport(asyncio.Protocol):
     def resume_writing(self) -> None:
         self._is_tcp_full = False
         self._send_unsent()
-        if self._is_connection_paused and self.get_write_buffer_size() <= UNSENT_BYTES_LOW:
+        # Not only when little is unsent: a socket that takes the last of it does not say when it has sent that.
+        if self._is_connection_paused and not self._is_tcp_full:
             self._is_connection_paused = False
             if self._connection is not None:  # it has gone
                 self._connection.resume_writing()

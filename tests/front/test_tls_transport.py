@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from coordinator.config.settings import Config
-from coordinator.front.tls_transport import UNSENT_BYTES_HIGH, TlsTransport
+from coordinator.front.tls_transport import RECORDS_BYTES, UNSENT_BYTES_HIGH, TlsTransport
 from coordinator.security.tls.contexts import load_context
 from tests.certificates import authority, tls_settings
 
@@ -131,6 +131,16 @@ def test_all_that_is_not_read_counts_and_little_of_it_is_encrypted(session):
     assert session.told.calls == ["made", "pause"]
     assert session.read_all() == 2 * MIB
     assert session.transport.get_write_buffer_size() == 0
+    assert session.told.calls == ["made", "pause", "resume"]
+
+
+@pytest.mark.parametrize("last_bytes", [1, 20_000, 40_000, 60_000])
+def test_the_connection_goes_on_whatever_the_length_of_the_last_part(session, last_bytes):
+    """The socket takes the last part without being full, so it does not say when it has sent it."""
+    size = 2 * RECORDS_BYTES + last_bytes
+    session.transport.write(bytes(size))
+    assert session.told.calls == ["made", "pause"]
+    assert session.read_all() == size
     assert session.told.calls == ["made", "pause", "resume"]
 
 

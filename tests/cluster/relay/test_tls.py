@@ -19,7 +19,7 @@ from coordinator.front.limits import ConnectionLimits
 from coordinator.front.listener import parse_listeners
 from coordinator.front.tls_handshakes import TlsHandshakes
 from coordinator.front.tls_listeners import TlsListeners
-from coordinator.front.tls_transport import UNSENT_BYTES_LOW
+from coordinator.front.tls_transport import UNSENT_BYTES_HIGH
 from coordinator.runtime.slices import Slices
 from tests.certificates import authority, server_identity, tls_settings
 from tests.cluster.relay.scripted import (
@@ -213,7 +213,7 @@ def test_what_a_client_does_not_read_stays_with_the_broker(run, tmp_path, has_br
         transport = connection._client
         assert connection._is_client_full
         assert transport._tcp.get_write_buffer_size() <= ENCRYPTED_AT_ONCE
-        assert UNSENT_BYTES_LOW < transport.get_write_buffer_size() <= ENCRYPTED_AT_ONCE + 2 * READ_BYTES
+        assert UNSENT_BYTES_HIGH < transport.get_write_buffer_size() <= ENCRYPTED_AT_ONCE + 2 * READ_BYTES
         assert ports.scene.held.sum_bytes == 0
         assert taken < LARGE_BYTES
         client.start_reading()
