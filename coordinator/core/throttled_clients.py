@@ -30,8 +30,8 @@ class ThrottledClients:
 
     def began(self, client_id: str, client_host: str) -> int | None:
         """When the last throttle time of a client began; None: none is known."""
-        known = self._last.get((client_id, client_host))
-        return None if known is None else known[0]
+        last = self._last.get((client_id, client_host))
+        return None if last is None else last[0]
 
 
 NO_THROTTLED_CLIENTS: Final = ThrottledClients()

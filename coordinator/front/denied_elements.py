@@ -122,7 +122,7 @@ def by_error_response(requested: str, answered: str) -> Answer:
 
 
 def topics_by_error_response(partitions: str) -> Answer:
-    """The same for topics, whose partitions are called `partitions` in the answer, and so in the request."""
+    """The same for topics, of which a step answers a part. `partitions` is the name of their list in the request."""
 
     def steps(call: RequestContext, topics: list[Any], error: ErrorCode) -> Steps[list[Any]]:
         answers: list[Any] = []

@@ -1,11 +1,11 @@
 """Members of a consumer group (KIP-848), which know what was acknowledged of epochs, partitions and offsets."""
 
-from typing import Any, Final
+from typing import Final
 
 from _wire.errors import NONE, ErrorCode
 from _wire.messages.consumer_group_describe import ConsumerGroupDescribeRequest
 from tests.crash.group_offsets import CommittedOffset
-from tests.crash.workers import RETRIABLE, Worker, create
+from tests.crash.workers import RETRIABLE, Worker, create, described_group
 from tests.simulation.consumer_members import ConsumerProtocolMember
 from tests.simulation.history import ClientSetup
 from tests.wire_client import WireClient
@@ -77,7 +77,7 @@ class ConsumerGroupMember(Worker):
     def check(self, client: WireClient) -> None:
         if not self._member.epoch:
             return
-        described = self._described(client)
+        described = described_group(client, ConsumerGroupDescribeRequest(group_ids=[self._group_id]), DESCRIBE_VERSION)
         epochs = {member.member_id: member.member_epoch for member in described.members}
         known, found = self._member.epoch, epochs.get(self._member.member_id)
         assert found is not None, f"{self._member.member_id} is no member any more"
@@ -91,11 +91,3 @@ class ConsumerGroupMember(Worker):
         ]
         assert len(owned) == len(set(owned)), f"a partition has two owners: {sorted(owned)}"
         self._offset.check(client)
-
-    def _described(self, client: WireClient) -> Any:
-        request = ConsumerGroupDescribeRequest(group_ids=[self._group_id])
-        (group,) = client.request(request, DESCRIBE_VERSION).groups
-        while group.error_code in RETRIABLE:
-            (group,) = client.request(request, DESCRIBE_VERSION).groups
-        assert group.error_code == NONE, f"ConsumerGroupDescribe: error {group.error_code}"
-        return group

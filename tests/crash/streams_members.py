@@ -6,7 +6,7 @@ from _wire.errors import NONE, ErrorCode
 from _wire.messages.metadata import MetadataRequest, MetadataRequestTopic
 from _wire.messages.streams_group_describe import StreamsGroupDescribeRequest
 from tests.crash.group_offsets import CommittedOffset
-from tests.crash.workers import METADATA_VERSION, RETRIABLE, Worker, create
+from tests.crash.workers import METADATA_VERSION, RETRIABLE, Worker, create, described_group
 from tests.streams_members import VERSION, StreamsTasks, tasks_of
 from tests.wire_client import WireClient
 
@@ -82,7 +82,7 @@ class StreamsGroupMember(Worker):
         self._offset.check(client)
         if not self._tasks.epoch:
             return
-        described = self._described(client)
+        described = described_group(client, StreamsGroupDescribeRequest(group_ids=[self._group_id]), VERSION)
         epochs = {member.member_id: member.member_epoch for member in described.members}
         acknowledged, found = self._tasks.epoch, epochs.get(self.name)
         assert found is not None, f"{self.name} is no member any more"
@@ -99,11 +99,3 @@ class StreamsGroupMember(Worker):
         asked = MetadataRequest(topics=[MetadataRequestTopic(name=self._changelog)], allow_auto_topic_creation=False)
         (topic,) = client.request(asked, METADATA_VERSION).topics
         assert len(topic.partitions) == TASKS, f"{self._changelog} has {len(topic.partitions)} partitions"
-
-    def _described(self, client: WireClient) -> Any:
-        request = StreamsGroupDescribeRequest(group_ids=[self._group_id])
-        (group,) = client.request(request, VERSION).groups
-        while group.error_code in RETRIABLE:
-            (group,) = client.request(request, VERSION).groups
-        assert group.error_code == NONE, f"StreamsGroupDescribe: error {group.error_code}"
-        return group

@@ -8,7 +8,7 @@ import random
 import time
 from abc import ABC, abstractmethod
 from collections import Counter
-from typing import Final
+from typing import Any, Final
 
 from _wire.errors import ErrorCode
 from _wire.messages.alter_replica_log_dirs import (
@@ -278,11 +278,7 @@ class StaticMember(Worker):
     def check(self, client: WireClient) -> None:
         if not self._generation_id:
             return
-        request = DescribeGroupsRequest(groups=[self.name])
-        (group,) = client.request(request, DESCRIBE_VERSION).groups
-        while group.error_code in RETRIABLE:
-            (group,) = client.request(request, DESCRIBE_VERSION).groups
-        assert group.error_code == ErrorCode.NONE, f"DescribeGroups: error {group.error_code}"
+        group = described_group(client, DescribeGroupsRequest(groups=[self.name]), DESCRIBE_VERSION)
         assert group.group_state == "Stable", f"{self.name} is {group.group_state}"
         (member,) = group.members
         assert member.group_instance_id == self._instance_id, member
@@ -383,6 +379,15 @@ class PartitionMover(Worker):
             for topic in result.topics
             for partition in topic.partitions
         ]
+
+
+def described_group(client: WireClient, request: Any, version: int) -> Any:
+    """The one group that a request asks to describe, once it is loaded. Raises AssertionError: it has an error."""
+    (group,) = client.request(request, version).groups
+    while group.error_code in RETRIABLE:
+        (group,) = client.request(request, version).groups
+    assert group.error_code == ErrorCode.NONE, f"{type(request).__name__}: error {group.error_code}"
+    return group
 
 
 def create(client: WireClient, name: str, partitions: int, configs: dict[str, str] | None = None) -> None:

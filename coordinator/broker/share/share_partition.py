@@ -342,7 +342,13 @@ class SharePartition:
             error = ERROR_OF_COORDINATOR.get(answer, UNKNOWN)
             steps = self._complete(changes, error)
             if len(changes) <= RECORDS_AT_ONCE:
-                completed(at_once(steps))
+                try:
+                    outcome = at_once(steps)
+                except Exception as problem:
+                    # A defect: whoever answers here has others to answer, too.
+                    failed(problem)
+                    return
+                completed(outcome)
             else:
                 self._parts.slices.start(steps, completed, failed)
 

@@ -17,7 +17,7 @@ MEMBERS_PER_OPERATION: Final = 10
 
 
 class Descriptions:
-    """One such API. Its messages have the same fields for all kinds, but for what is in a described group."""
+    """The API of one kind. The messages of all kinds have the same fields; only what they say of a group differs."""
 
     def __init__(
         self,

@@ -4,6 +4,7 @@ import pytest
 
 from _wire.errors import ErrorCode
 from _wire.messages.share_acknowledge import AcknowledgementBatch
+from coordinator.broker.share import share_partition
 from coordinator.broker.share.share_partition import BATCHES_AT_ONCE, RECORDS_AT_ONCE
 from tests.broker.share.memory_states import StoredState, Write
 from tests.broker.share.virtual_shares import GROUP, VirtualShares
@@ -49,6 +50,14 @@ def test_what_could_not_be_stored_is_undone(shares):
     assert shares.acknowledge("orders", (0, 3, ACCEPT)) == [ErrorCode.COORDINATOR_NOT_AVAILABLE]
     shares.states.answer = ErrorCode.NONE
     assert shares.acknowledge("orders", (0, 3, ACCEPT)) == [ErrorCode.NONE]
+
+
+def test_a_defect_after_it_is_stored_is_an_error_of_this_request_alone(shares, monkeypatch):
+    def fail(*arguments):
+        raise RuntimeError("a defect")
+
+    monkeypatch.setattr(share_partition, "complete", fail)
+    assert shares.acknowledge("orders", (0, 3, ACCEPT)) == [ErrorCode.UNKNOWN_SERVER_ERROR]
 
 
 def test_what_could_not_be_stored_is_available_if_its_lock_has_ended(shares):
