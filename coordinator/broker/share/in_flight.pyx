@@ -93,11 +93,14 @@ cdef class InFlightWindow:
                 if piece.first > gap:
                     return gap
                 gap = max(gap, piece.last + 1)
+            # Below the start, a write that failed may have made free again what the log has no more.
+            if piece.last < self.start_offset:
+                continue
             if piece.records == NULL:
                 if is_free(&piece.whole):
-                    return piece.first
+                    return max(piece.first, self.start_offset)
             else:
-                for index in range(piece.last - piece.first + 1):
+                for index in range(max(self.start_offset - piece.first, 0), piece.last - piece.first + 1):
                     if is_free(&piece.records[index]):
                         return piece.first + index
         self.may_have_available = False

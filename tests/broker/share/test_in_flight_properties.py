@@ -3,7 +3,7 @@
 from itertools import pairwise
 from typing import Any
 
-from hypothesis import event, given, settings
+from hypothesis import event, example, given, settings
 from hypothesis import strategies as st
 
 from _wire.messages.share_acknowledge import AcknowledgementBatch
@@ -156,6 +156,19 @@ def expanded(changes: list[StateBatch]) -> list[tuple[int, int, int]]:
     return [(offset, state, count) for first, last, state, count in changes for offset in range(first, last + 1)]
 
 
+# A write fails after the log has lost what it was about: that is not fetched again.
+@example(
+    [
+        *[("acquire", "a", 1, False, 1)] * 5,
+        ("each", "a", 0, [0, 0, 0, 0]),
+        ("expire", 10),
+        ("move start", 1),
+        ("acquire", "a", 1, False, 1),
+        ("complete", False),
+    ],
+    1,
+    6,
+)
 @settings(max_examples=examples(300), deadline=None)
 @given(STEPS, st.integers(1, 7), st.sampled_from([6, 15, 100]))
 def test_the_window_does_what_its_twin_does(
