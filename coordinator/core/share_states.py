@@ -3,7 +3,7 @@
 Counterpart in Kafka: `Persister`.
 """
 
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Generator, Sequence
 from typing import Any, Final, NamedTuple, Protocol
 
 from _wire.errors import ErrorCode
@@ -52,7 +52,7 @@ class Summary(NamedTuple):
 
 
 class ShareStates(Protocol):
-    """Each method but `write` is steps that wait for the answer, which comes when the records are appended.
+    """Each method is steps that wait for the answer, which comes when the records are appended.
 
     Topics are named by their ids (16 bytes). An epoch of -1 is not checked.
     """
@@ -64,23 +64,6 @@ class ShareStates(Protocol):
         self, group_id: str, topic_id: bytes, partition: int, leader_epoch: int
     ) -> Generator[Any, Any, PartitionState | ErrorCode]:
         """The state of a partition, for the leader of that epoch; leaders before it are fenced from now on."""
-
-    def write(
-        self,
-        group_id: str,
-        topic_id: bytes,
-        partition: int,
-        state_epoch: int,
-        leader_epoch: int,
-        start_offset: int,
-        delivery_complete_count: int,
-        batches: Sequence[StateBatch],
-        stored: Callable[[ErrorCode], None],
-    ) -> None:
-        """Store what has changed: the batches alone, and the start offset unless it is -1.
-
-        `stored` is called once, with the error if that failed.
-        """
 
     def delete(
         self, group_id: str, partitions: Sequence[tuple[bytes, int]]

@@ -129,10 +129,6 @@ class GroupCoordinator(CoordinatorRuntime[GroupStateMachine]):
 
     enqueue = CoordinatorRuntime.submit
 
-    def drain_later(self, partition: int) -> None:
-        """Have a drain handle what was queued in this partition."""
-        self._mark_dirty(self.shards[partition])
-
     def enqueue_for_shard(self, operation: Operation, partition: int, request: Any, context: OperationContext) -> None:
         """Queue an operation over all groups of a partition."""
         self._enqueue(self.shards[partition], QueuedOperation(operation, None, request, context))

@@ -7,6 +7,7 @@ from _wire.commit_frames cimport CommitFields
 from _wire.heartbeat_frames cimport Span
 from coordinator.core.stored_batch cimport StoredBatch
 from coordinator.groups.sessions cimport Session, SessionTable
+from coordinator.runtime.steady cimport SteadyDrain
 from coordinator.wall_time cimport WallTime
 
 
@@ -25,12 +26,8 @@ cdef class SteadyCommits:
     cdef SessionTable sessions
     cdef object environment
     cdef WallTime wall
-    cdef object coordinator
-    cdef tuple shards                   # of the coordinator
-    cdef object scheduler               # of the event loop; None: every commit waits for a drain of its shard
-    cdef object call_soon               # calls back when all data of the iteration was read
-    cdef object now_ms
-    cdef dict queued_in                 # partition → None: where commits were queued since it called back last
+    cdef Py_ssize_t partition_count     # of the coordinator
+    cdef SteadyDrain drain
     cdef object as_operation            # (waiting, frame, names of its topics) → what the core decides instead
     cdef int64_t elements_max
     cdef dict topics                    # name, or id as bytes → KnownTopic; only topics that exist

@@ -4,7 +4,8 @@ from typing import Any, Protocol
 from coordinator.core.decision import Environment
 from coordinator.groups.sessions import SessionTable
 from coordinator.runtime.batch import Batch, QueuedOperation
-from coordinator.runtime.shard import Shard
+from coordinator.runtime.shard_drains import ShardDrains
+from coordinator.runtime.steady import CallsSoon
 
 class WaitsForFrame(Protocol):
     """Who gets the answer to a commit: a connection."""
@@ -12,32 +13,10 @@ class WaitsForFrame(Protocol):
     def send_frame(self, frame: bytes) -> None:
         """Send an encoded response, with its length."""
 
-class HasSteadyShards(Protocol):
-    """The coordinator of the groups (`groups/coordinator.py`)."""
-
-    @property
-    def shards(self) -> tuple[Shard[Any], ...]:
-        """Those of all partitions."""
-
-    @property
-    def is_dirty(self) -> bool:
-        """Whether a drain comes anyway."""
-
-    def drain_later(self, partition: int) -> None: ...
-
-class CallsSoon(Protocol):
-    """What calls back in an event loop (`front/loop_scheduler.py`)."""
-
-    call_soon: Callable[[Callable[[], None]], object]
-    """Calls back when the data of the iteration was read."""
-    is_abandoned: bool
-    """Whether nothing may be done any more: the logs are about to be closed."""
-
 class SteadyCommits:
     """Reads the commits that need no decision of the core.
 
-    Each is queued in the shard of its group. The first one of an iteration of the event loop has the `scheduler` call
-    `drain` soon; without one they wait for the drain of their shard, as operations do.
+    Each is queued in the shard of its group; `scheduler` and `now_ms` are those of `SteadyDrain`.
 
     `as_operation(waiting, frame, topics)` makes the operation that decides one that turned out to be unusual: the frame
     is without its length, and all of the topics exist. Commits of more than `elements_max` topics and partitions are
@@ -48,14 +27,12 @@ class SteadyCommits:
         self,
         sessions: SessionTable,
         environment: Environment,
-        coordinator: HasSteadyShards,
+        coordinator: ShardDrains,
         as_operation: Callable[[Any, bytes, Sequence[str]], QueuedOperation],
         elements_max: int,
         scheduler: CallsSoon | None,
         now_ms: Callable[[], int],
     ) -> None: ...
-    def drain(self) -> None:
-        """Handle what was queued since the last call."""
     def read(self, frame: bytes, waiting: WaitsForFrame, now_ms: int) -> SteadyCommit | None:
         """Queue the request in a frame (without its length) if it is a commit of a steady member; None: it is not."""
 

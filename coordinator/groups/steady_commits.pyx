@@ -10,7 +10,7 @@ the queue, before anything has changed.
 cimport cython
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
 from cpython.object cimport PyObject
-from libc.stdint cimport int64_t, uint8_t
+from libc.stdint cimport int64_t, uint8_t, uint32_t
 from libc.string cimport memcpy
 
 from _wire.commit_frames cimport (
@@ -21,16 +21,16 @@ from _wire.commit_frames cimport (
 from _wire.heartbeat_frames cimport CONSUMER_GROUP_HEARTBEAT, Span
 from _wire.primitives cimport PyUnicode_AsUTF8AndSize, PyUnicode_DATA, PyUnicode_New, is_ascii
 from _wire.written_records cimport WRITTEN_SIZE_BYTES, set_written_size, size_in_batch, written_size
+from coordinator.core.partitioning cimport partition_for
 from coordinator.core.offsets.records cimport CommittedOffset, known_id, put_offset, written_offset_max
 from coordinator.core.stored_batch cimport StoredBatch, written_batch
 from coordinator.groups.sessions cimport Session, SessionTable
 from coordinator.runtime.collected cimport Batch
-from coordinator.runtime.steady cimport drain_shards
+from coordinator.runtime.steady cimport SteadyDrain
 
 from sys import intern
 
 from coordinator.config.group_keys import OFFSET_METADATA_MAX_BYTES
-from coordinator.core.partitioning import partition_for
 
 cdef enum:
     EPOCH_VERSION = 9                   # the first one that members with an epoch may use
@@ -61,13 +61,9 @@ cdef class SteadyCommits:
         self.sessions = sessions
         self.environment = environment
         self.wall = environment.wall
-        self.coordinator = coordinator
-        self.shards = coordinator.shards
+        self.partition_count = len(coordinator.shards)
         self.as_operation = as_operation
-        self.scheduler = scheduler
-        self.call_soon = None if scheduler is None else scheduler.call_soon
-        self.now_ms = now_ms
-        self.queued_in = {}
+        self.drain = SteadyDrain(coordinator, scheduler, now_ms, environment.wall)
         self.elements_max = elements_max
         self.topics = {}
 
@@ -89,25 +85,9 @@ cdef class SteadyCommits:
         commit.commits, commit.waiting, commit.frame, commit.fields = self, waiting, frame, fields
         commit.key, commit.member_id, commit.api_version = session.group.name, session.name, fields.api_version
         if session.group.partition < 0:
-            session.group.partition = partition_for(session.group.name, len(self.shards))
-        self.shards[session.group.partition].submit(commit)
-        if self.call_soon is None:
-            self.coordinator.drain_later(session.group.partition)
-            return commit
-        if not self.queued_in:
-            self.call_soon(self.drain)
-        self.queued_in[session.group.partition] = None
+            session.group.partition = partition_for(session.group.name, <uint32_t>self.partition_count)
+        self.drain.submit(session.group.partition, commit)
         return commit
-
-    def drain(self):
-        cdef int64_t now_ms
-        cdef dict queued_in = self.queued_in
-        self.queued_in = {}
-        if self.scheduler.is_abandoned:
-            return
-        now_ms = self.now_ms()
-        self.wall.follow(now_ms)
-        drain_shards(self.coordinator, self.shards, queued_in, now_ms)
 
     cdef Session session_of(self, const CommitFields *fields, int64_t now_ms):
         """The session of the member, if it may commit in its generation or epoch as far as sessions know; else None."""

@@ -1,5 +1,6 @@
 from coordinator.groups.sessions import SessionTable
-from coordinator.groups.steady_commits import HasSteadyShards, SteadyCommits
+from coordinator.groups.steady_commits import SteadyCommits
+from coordinator.runtime.shard_drains import ShardDrains
 
 class SteadyFetches:
     """Answers OffsetFetch of one group, as long as nothing waits in the shard of the group.
@@ -12,6 +13,6 @@ class SteadyFetches:
     error_codes: int
     """How many error codes its answer had, as metrics count them; all of them NONE."""
 
-    def __init__(self, sessions: SessionTable, commits: SteadyCommits, coordinator: HasSteadyShards) -> None: ...
+    def __init__(self, sessions: SessionTable, commits: SteadyCommits, coordinator: ShardDrains) -> None: ...
     def answer(self, frame: bytes) -> bytes | None:
         """The response, with its length, to a request without its length; None: the core has to answer it."""

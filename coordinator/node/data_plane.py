@@ -14,7 +14,6 @@ from coordinator.broker.data.transaction_markers import MarkerWriter
 from coordinator.broker.partitions import Partitions
 from coordinator.config.server_keys import FETCH_MAX_BYTES
 from coordinator.config.settings import Config
-from coordinator.core.share_states import ShareStates
 from coordinator.front.group_context import GroupContext
 from coordinator.front.group_parts import GroupParts
 from coordinator.front.node_loop import NodeLoop
@@ -41,8 +40,6 @@ class DataPlane(msgspec.Struct, frozen=True, kw_only=True):
     produce_service: ProduceService
     recompression_threads: RecompressionThreads
     fetch_service: FetchService
-    share_states: ShareStates
-    """What is stored of the records that share groups have in flight."""
     start_transactions: Callable[[], None]
     """Begins to coordinate transactions if `__transaction_state` exists and it was not done yet."""
 
@@ -58,7 +55,6 @@ def make_data_plane(
     threads: NodeThreads,
     storage: Storage,
     groups: GroupParts,
-    share_states: ShareStates,
 ) -> DataPlane:
     """Make the services of Produce and Fetch, and the transaction coordinator, which is started later."""
     partitions, notifier, now_ms, wall_ms = storage.partitions, storage.notifier, loop.now_ms, loop.wall_ms
@@ -90,7 +86,6 @@ def make_data_plane(
             max_bytes=config[FETCH_MAX_BYTES],
             load=load_producers,
         ),
-        share_states=share_states,
         start_transactions=partial(_start_transactions, partitions, transactions, now_ms),
     )
 

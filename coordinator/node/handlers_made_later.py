@@ -170,7 +170,7 @@ def _share(parts: HandlerParts, node: NodeContext) -> Handlers:
         parts.loop,
         parts.storage,
         parts.data_plane.fetch_service,
-        parts.data_plane.share_states,
+        parts.shares.states,
         parts.groups.coordinator.report_share_records,
     )
     parts.loop.scheduler.on_due(plane.due)

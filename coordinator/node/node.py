@@ -113,7 +113,7 @@ class Node(ServingNode):
         self.shares = make_share_parts(config, loop, storage)
         self.groups = make_groups(config, loop, storage, self.shares.states, self.metrics)
         if self._has_data_plane:
-            self.data_plane = make_data_plane(config, loop, self.threads, storage, self.groups, self.shares.states)
+            self.data_plane = make_data_plane(config, loop, self.threads, storage, self.groups)
         else:
             self.data_plane = None
         self._schedule()

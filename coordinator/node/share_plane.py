@@ -1,21 +1,19 @@
 """Building of what a node needs to let members of share groups fetch and acknowledge records."""
 
-from collections.abc import Callable, Sequence
-
 from _wire.errors import ErrorCode
 from coordinator.broker.data.fetch import FetchService
 from coordinator.broker.share.fetch_service import ShareFetchService
 from coordinator.broker.share.record_counts import CLOSED, DISCONNECTED
 from coordinator.broker.share.sessions import ShareSession, ShareSessions
 from coordinator.broker.share.settings import ShareRecordSettings
-from coordinator.broker.share.share_partition import LockTimeoutKey, ShareKey, SharePartitionParts
+from coordinator.broker.share.share_partition_parts import LockTimeoutKey, ShareKey, SharePartitionParts
 from coordinator.broker.share.share_partitions import SharePartitions
+from coordinator.broker.share.share_states import ShareStates
 from coordinator.broker.share.waiting import ShareFetchTimeoutKey, WaitingFetches
 from coordinator.config.server_keys import FETCH_MAX_BYTES
 from coordinator.config.settings import Config
 from coordinator.config.share_group_keys import GROUP_SHARE_MAX_SHARE_SESSIONS
 from coordinator.core.client_connection import ClientConnection
-from coordinator.core.share_states import PartitionState, ShareStates, StateBatch
 from coordinator.front.node_loop import NodeLoop
 from coordinator.logger import logger
 from coordinator.node.share_reports import Report, ShareReportKey, ShareReports
@@ -24,43 +22,6 @@ from coordinator.runtime.slices import Steps
 
 RELEASED_AT_ONCE = 50
 """Share partitions of a session whose records are released in one step."""
-
-
-class StoredStates:
-    """The states as share partitions see them: their batches are plain tuples."""
-
-    def __init__(self, states: ShareStates) -> None:
-        self._states = states
-
-    def read(
-        self, group_id: str, topic_id: bytes, partition: int, leader_epoch: int
-    ) -> Steps[PartitionState | ErrorCode]:
-        return self._states.read(group_id, topic_id, partition, leader_epoch)
-
-    def write(
-        self,
-        group_id: str,
-        topic_id: bytes,
-        partition: int,
-        state_epoch: int,
-        leader_epoch: int,
-        start_offset: int,
-        delivery_complete_count: int,
-        batches: Sequence[tuple[int, int, int, int]],
-        stored: Callable[[ErrorCode], None],
-    ) -> None:
-        named = [StateBatch(*batch) for batch in batches]
-        self._states.write(
-            group_id,
-            topic_id,
-            partition,
-            state_epoch,
-            leader_epoch,
-            start_offset,
-            delivery_complete_count,
-            named,
-            stored,
-        )
 
 
 class SharePlane:
@@ -82,7 +43,7 @@ class SharePlane:
         self.waiting = WaitingFetches(storage.partitions, storage.notifier, loop.scheduler, loop.slices)
         parts = SharePartitionParts(
             partitions=storage.partitions,
-            states=StoredStates(states),
+            states=states,
             settings=self.settings,
             timers=loop.scheduler,
             slices=loop.slices,

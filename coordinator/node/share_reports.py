@@ -12,7 +12,7 @@ from coordinator.audit.schema import ENDED_RECORDS_NAMED_MAX, SHARE_MEMBERS_NAME
 from coordinator.broker.share import record_counts
 from coordinator.broker.share.record_counts import RecordCounts
 from coordinator.broker.share.settings import ShareRecordSettings
-from coordinator.broker.share.share_partition import Phase
+from coordinator.broker.share.share_partition_parts import Phase
 from coordinator.broker.share.tallies import OTHERS, Tallies, Tally
 from coordinator.config.audit_keys import GROUP_AUDIT_RECORDS_INTERVAL_MS
 from coordinator.config.settings import Config

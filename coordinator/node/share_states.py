@@ -21,6 +21,7 @@ from coordinator.runtime.coordinator_runtime import MakeShard
 from coordinator.runtime.key_timers import KeyTimers
 from coordinator.runtime.shard import RequestDrain, Shard, ShardState
 from coordinator.runtime.slices import Steps
+from coordinator.runtime.steady import SteadyDrain
 from coordinator.runtime.store import LogStore
 from coordinator.share_state.coordinator import ShareCoordinator
 from coordinator.share_state.pruning import Pruning
@@ -41,7 +42,9 @@ class ShareParts(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def states(self) -> ShareStates:
         """What the rest of the node asks it by."""
-        return ShareStates(self.coordinator, self.make_topic, self.loop.slices, self.loop.delays, self.loop.now_ms)
+        loop, coordinator = self.loop, self.coordinator
+        drain = SteadyDrain(coordinator, loop.scheduler, loop.now_ms, loop.wall)
+        return ShareStates(coordinator, self.make_topic, loop.slices, loop.delays, loop.now_ms, drain)
 
     def make_topic(self) -> Steps[None]:
         """Make sure that there is a `__share_group_state`, and that it is served."""

@@ -27,6 +27,9 @@ class ShardDrains:
 
     def _enqueue(self, shard: Shard[Any], queued: QueuedOperation) -> None: ...
     def _mark_dirty(self, shard: Shard[Any]) -> None: ...
+    def drain_later(self, partition: int) -> None:
+        """Have a drain handle what was queued in this partition."""
+
     def drain(self, now_ms: int) -> None:
         """Handle what is queued. Call it once per loop iteration when `request_iteration` was called.
 

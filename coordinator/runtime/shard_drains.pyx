@@ -36,6 +36,9 @@ cdef class ShardDrains:
     def _mark_dirty(self, ShardQueue shard not None):
         self.mark(shard)
 
+    def drain_later(self, Py_ssize_t partition):
+        self.mark(self.shards[partition])
+
     cdef int mark(self, shard) except -1:
         if not self._dirty:
             self._request_iteration()

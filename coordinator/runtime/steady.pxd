@@ -1,6 +1,16 @@
-from libc.stdint cimport int64_t
+cimport cython
 
 from coordinator.runtime.shard_drains cimport ShardDrains
+from coordinator.wall_time cimport WallTime
 
 
-cdef int drain_shards(ShardDrains coordinator, tuple shards, partitions, int64_t now_ms) except -1
+@cython.final
+cdef class SteadyDrain:
+    cdef ShardDrains coordinator
+    cdef object scheduler
+    cdef object call_soon               # calls back when all data of the iteration was read
+    cdef object now_ms
+    cdef WallTime wall
+    cdef dict queued_in                 # partition → None: where requests were queued since it called back last
+
+    cdef int submit(self, Py_ssize_t partition, request) except -1

@@ -1,10 +1,12 @@
 """Steady requests at the head of the queue of a shard, handled by themselves. Compiled: most of what they take."""
 
+cimport cython
 from libc.stdint cimport int64_t
 
 from coordinator.runtime.collected cimport Batch
 from coordinator.runtime.shard_drains cimport ShardDrains
 from coordinator.runtime.shard_queue cimport ShardQueue
+from coordinator.wall_time cimport WallTime
 
 from coordinator.logger import logger
 from coordinator.runtime import turns
@@ -15,6 +17,35 @@ cdef Py_ssize_t OPERATIONS_AT_ONCE = turns.OPERATIONS_AT_ONCE
 cdef object ACTIVE = ShardState.ACTIVE
 cdef object QUEUED_OPERATION = QueuedOperation
 cdef object PROJECTION_WRITE = ProjectionWrite
+
+
+@cython.final
+cdef class SteadyDrain:
+    def __init__(self, ShardDrains coordinator not None, scheduler, now_ms, WallTime wall not None):
+        self.coordinator, self.scheduler, self.now_ms, self.wall = coordinator, scheduler, now_ms, wall
+        self.call_soon = None if scheduler is None else scheduler.call_soon
+        self.queued_in = {}
+
+    cdef int submit(self, Py_ssize_t partition, request) except -1:
+        """Queue a request in the shard of a partition, and have it handled soon."""
+        (<ShardQueue>self.coordinator.shards[partition]).submit(request)
+        if self.call_soon is None:
+            self.coordinator.drain_later(partition)
+            return 0
+        if not self.queued_in:
+            self.call_soon(self.drain)
+        self.queued_in[partition] = None
+        return 0
+
+    def drain(self):
+        cdef int64_t now_ms
+        cdef dict queued_in = self.queued_in
+        self.queued_in = {}
+        if self.scheduler.is_abandoned:
+            return
+        now_ms = self.now_ms()
+        self.wall.follow(now_ms)
+        drain_shards(self.coordinator, self.coordinator.shards, queued_in, now_ms)
 
 
 cdef int drain_shards(ShardDrains coordinator, tuple shards, partitions, int64_t now_ms) except -1:

@@ -115,17 +115,19 @@ class ShareCoordinator(CoordinatorRuntime[ShareStateMachine]):
 
     def ask(self, operation: Operation, of: SharePartition, request: Any, reply: Callable[[Outcome], None]) -> None:
         """Queue an operation on a share partition; the outcome goes to a function, perhaps at once."""
+        if self.shards:
+            queued = self.operation(operation, of, request, reply)
+            self._enqueue(self.shard_of(of.key), queued)
+        else:
+            reply(error_response(request, ErrorCode.NOT_COORDINATOR, 0))
 
-        def failed(error: ErrorCode) -> Outcome:
-            return error_response(request, error, 0)
-
-        if not self.shards:
-            reply(failed(ErrorCode.NOT_COORDINATOR))
-            return
-        request_id = self._requests.register(ReplyTo(reply, failed))
+    def operation(
+        self, operation: Operation, of: SharePartition, request: Any, reply: Callable[[Outcome], None]
+    ) -> QueuedOperation:
+        """An operation as it is queued: the outcome goes to a function."""
+        request_id = self._requests.register(ReplyTo(reply, lambda error: error_response(request, error, 0)))
         context = OperationContext(request_id, 0, "", "", self.environment, 0, 0)
-        key = of.key
-        self._enqueue(self.shard_of(key), QueuedOperation(operation, key, request, context))
+        return QueuedOperation(operation, of.key, request, context)
 
     def _drained(self, shard: ShareStateShard, now_ms: int) -> None:
         """Nothing follows from what is stored."""

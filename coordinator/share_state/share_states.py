@@ -10,11 +10,14 @@ from coordinator.core.share_state import operations
 from coordinator.core.share_state.batches import unpacked
 from coordinator.core.share_state.requests import Initialize, Named, Outcome, Read, Write
 from coordinator.core.share_state.state import SharePartition
-from coordinator.core.share_states import InitialState, PartitionState, StateBatch, Summary
+from coordinator.core.share_states import InitialState, PartitionState, Summary
 from coordinator.logger import logger
+from coordinator.runtime.batch import QueuedOperation
 from coordinator.runtime.delays import Delays
 from coordinator.runtime.slices import Slices, Steps, awaited, awaited_all
+from coordinator.runtime.steady import SteadyDrain
 from coordinator.share_state.coordinator import ShareCoordinator
+from coordinator.share_state.state_writer import StateWriter
 
 ASKED_AT_ONCE: Final = 300
 """Share partitions that are asked about together, before other work has its turn."""
@@ -48,6 +51,7 @@ class ShareStates:
         slices: Slices,
         delays: Delays,
         now_ms: Callable[[], int],
+        drain: SteadyDrain,
     ) -> None:
         """`make_topic` makes sure that there is a topic, and that the coordinator was started."""
         self._coordinator = coordinator
@@ -55,6 +59,7 @@ class ShareStates:
         self._slices = slices
         self._delays = delays
         self._now_ms = now_ms
+        self._drain = drain
 
     @property
     def held_bytes(self) -> int:
@@ -83,32 +88,24 @@ class ShareStates:
             state.state_epoch, state.start_offset, state.delivery_complete_count, unpacked(state.batches)
         )
 
-    def write(
-        self,
-        group_id: str,
-        topic_id: bytes,
-        partition: int,
-        state_epoch: int,
-        leader_epoch: int,
-        start_offset: int,
-        delivery_complete_count: int,
-        batches: Sequence[StateBatch],
-        stored: Callable[[ErrorCode], None],
-    ) -> None:
-        """Store what has changed: the batches alone, and the start offset unless it is -1. See the role for `stored`.
+    def writer(self, group_id: str, topic_id: bytes, partition: int) -> StateWriter:
+        """Writes the state of a partition. See the role in `core/share_states.py`.
 
         Each acknowledgement is one, so the usual one, which is answered at once, takes no steps.
         """
         of = SharePartition(group_id, topic_id, partition)
-        request = Write(of, state_epoch, leader_epoch, start_offset, delivery_complete_count, batches)
-        question = Question(operations.WRITE, of, request)
+        return StateWriter(of, self._coordinator, self._drain, self._write_operation, self._ask_to_write)
 
-        def answered(outcome: Outcome) -> None:
-            if outcome.error in TRANSIENT:
-                self._slices.start(self._ask_some([question]), served, failed)
-            else:
-                stored(outcome.error)
+    def _write_operation(self, request: Write, stored: Callable[[ErrorCode], None]) -> QueuedOperation:
+        """What is decided in place of a write that is no plain update."""
+        answered = partial(self._write_answered, request, stored)
+        return self._coordinator.operation(operations.WRITE, request.of, request, answered)
 
+    def _ask_to_write(self, request: Write, stored: Callable[[ErrorCode], None]) -> None:
+        answered = partial(self._write_answered, request, stored)
+        self._coordinator.ask(operations.WRITE, request.of, request, answered)
+
+    def _write_answered(self, request: Write, stored: Callable[[ErrorCode], None], outcome: Outcome) -> None:
         def served(outcomes: list[Outcome]) -> None:
             stored(outcomes[0].error)
 
@@ -116,7 +113,11 @@ class ShareStates:
             logger.error("unhandled exception while a share partition is stored", problem=repr(problem))
             stored(ErrorCode.UNKNOWN_SERVER_ERROR)
 
-        self._coordinator.ask(*question, answered)
+        if outcome.error in TRANSIENT:
+            question = Question(operations.WRITE, request.of, request)
+            self._slices.start(self._ask_some([question]), served, failed)
+        else:
+            stored(outcome.error)
 
     def delete(self, group_id: str, partitions: Sequence[tuple[bytes, int]]) -> Steps[list[ErrorCode]]:
         """Forget the states of partitions (topic id, partition); an error for each of them, in their order."""

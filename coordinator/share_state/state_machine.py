@@ -11,7 +11,8 @@ from coordinator.core.stored_batch import StoredBatch
 from coordinator.runtime.batch import QueuedOperation
 from coordinator.runtime.interfaces import Store
 from coordinator.runtime.slices import Steps
-from coordinator.share_state.stream import ShareStateReplay, SnapshotOffsets
+from coordinator.share_state.replay import ShareStateReplay
+from coordinator.share_state.snapshot_offsets import SnapshotOffsets
 
 STATE_BYTES: Final = 600
 """What a state takes beside its names and batches, about."""
@@ -34,12 +35,12 @@ class ShareStateMachine:
         self.writes = 0
         """Records that were decided since the start of the node, but for those of deletions."""
         self._snapshots = snapshots
-        self._updates_per_snapshot = updates_per_snapshot
+        self.updates_per_snapshot: Final = updates_per_snapshot
         self._loading = self._nothing()
         self._rebuilding = self._nothing()
 
     def _nothing(self) -> StoredStates:
-        return StoredStates(self._updates_per_snapshot())
+        return StoredStates(self.updates_per_snapshot())
 
     # ------------------------------------------------------------------------------------------------------- operations
 
@@ -99,7 +100,7 @@ class ShareStateMachine:
         return ()
 
     def start_rebuild(self, keys: Sequence[str]) -> None:
-        self._rebuilding = StoredStates(self._updates_per_snapshot(), frozenset(keys))
+        self._rebuilding = StoredStates(self.updates_per_snapshot(), frozenset(keys))
 
     def read_again(self, store: Store, from_offset: int) -> Steps[None]:
         return store.replay(ShareStateReplay(self._rebuilding), from_offset)

@@ -143,8 +143,8 @@ MUTANTS: Final = (
     ),
     Mutant(
         "a write that says an earlier start is passed by a later one",
-        "SharePartition._write",
-        "if self._writes and self.window.start_offset != self._writes_start:",
+        "SharePartitionCore.write_or_wait",
+        "if self.writes and self.window.start_offset != self.writes_start:",
         "if False:",
     ),
     Mutant(
@@ -155,9 +155,9 @@ MUTANTS: Final = (
     ),
     Mutant(
         "records of share groups end before their locks do",
-        "SharePartition._arm",
-        "if deadline_ms == NEVER_MS or (self._timer_ms and self._timer_ms <= deadline_ms):",
-        "if deadline_ms == NEVER_MS or self._timer_ms:",
+        "SharePartitionCore.arm",
+        "if deadline_ms == INT64_MAX or (self.timer_ms and self.timer_ms <= deadline_ms):",
+        "if deadline_ms == INT64_MAX or self.timer_ms:",
     ),
     Mutant(
         "records whose locks end are not offered to who waits",
@@ -167,7 +167,7 @@ MUTANTS: Final = (
     ),
     Mutant(
         "a share partition is read by two fetches at a time",
-        "SharePartition.can_be_fetched",
+        "SharePartitionCore.can_fetch",
         "and not self.is_fetching",
         "",
     ),

@@ -17,6 +17,7 @@ from coordinator.runtime.delays import Delays
 from coordinator.runtime.key_timers import KeyTimers
 from coordinator.runtime.shard import RequestDrain, Shard
 from coordinator.runtime.slices import Steps
+from coordinator.runtime.steady import SteadyDrain
 from coordinator.runtime.store import LogStore
 from coordinator.share_state.coordinator import ShareCoordinator
 from coordinator.share_state.pruning import Pruning
@@ -77,7 +78,8 @@ class World:
             request_iteration=self._request,
             wall_ms=broker.wall_ms,
         )
-        self.states = ShareStates(self.coordinator, self._make_topic, broker.slices, self.delays, self.now_ms)
+        drain = SteadyDrain(self.coordinator, None, self.now_ms, self.environment.wall)
+        self.states = ShareStates(self.coordinator, self._make_topic, broker.slices, self.delays, self.now_ms, drain)
         self._load()
 
     def _shard(self, index: int, request_drain: RequestDrain) -> Shard[ShareStateMachine]:
@@ -183,7 +185,7 @@ class World:
         """The list gets the answer."""
         made = [StateBatch(*batch) for batch in batches]
         answers: list[ErrorCode] = []
-        self.states.write(group_id, self.topic_id, partition, 2, 0, start_offset, -1, made, answers.append)
+        self.states.writer(group_id, self.topic_id, partition)(2, 0, start_offset, -1, made, answers.append)
         self.run()
         return answers
 

@@ -117,7 +117,7 @@ class SimulatedNode(Node):
         config, loop, storage = self._config, self.loop, self.storage
         self.shares = make_share_parts(config, loop, storage)
         self.groups = self._make_groups(config, loop, storage)
-        self.data_plane = make_data_plane(config, loop, self.threads, storage, self.groups, self.shares.states)
+        self.data_plane = make_data_plane(config, loop, self.threads, storage, self.groups)
         self.data_plane.transactions._seconds = self.groups.coordinator._seconds  # the builder gives it a real clock
         self._schedule()
 

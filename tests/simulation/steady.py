@@ -12,7 +12,7 @@ from coordinator.groups.steady_commits import SteadyCommits
 from coordinator.runtime.batch import QueuedOperation
 
 if TYPE_CHECKING:
-    from coordinator.groups.steady_commits import CallsSoon
+    from coordinator.runtime.steady import CallsSoon
     from tests.simulation.server import SimulatedServer
 
 LENGTH_BYTES: Final = 4

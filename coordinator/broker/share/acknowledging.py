@@ -10,7 +10,8 @@ from typing import Any, Final
 from _wire.errors import ErrorCode
 from coordinator.broker.share.record_counts import RecordCounts
 from coordinator.broker.share.sessions import TopicIdPartition
-from coordinator.broker.share.share_partition import BATCHES_AT_ONCE, ShareKey
+from coordinator.broker.share.share_partition import BATCHES_AT_ONCE
+from coordinator.broker.share.share_partition_parts import ShareKey
 from coordinator.broker.share.share_partitions import SharePartitions
 from coordinator.runtime.slices import Steps
 

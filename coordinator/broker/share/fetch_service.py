@@ -18,7 +18,8 @@ from coordinator.broker.data.list_offsets import READ_COMMITTED
 from coordinator.broker.share.fetched_batches import FetchedBatches
 from coordinator.broker.share.sessions import TopicIdPartition
 from coordinator.broker.share.settings import RecordSettings
-from coordinator.broker.share.share_partition import ShareKey, SharePartition
+from coordinator.broker.share.share_partition import SharePartition
+from coordinator.broker.share.share_partition_parts import ShareKey
 from coordinator.broker.share.share_partitions import SharePartitions
 from coordinator.broker.share.waiting import WaitingFetch, WaitingFetches
 from coordinator.metadata.image import MetadataImage

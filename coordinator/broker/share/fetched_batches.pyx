@@ -69,21 +69,21 @@ cdef class FetchedBatches:
             return self.bounds[low - 1].last_offset
         return offset
 
-    def bytes_before(self, int64_t offset):
+    cpdef Py_ssize_t bytes_before(self, int64_t offset) except -1:
         cdef Py_ssize_t index
         for index in range(self.count):
             if self.bounds[index].last_offset >= offset:
                 return self.bounds[index].position
         return len(self.data)
 
-    def bytes_through(self, int64_t offset):
+    cpdef Py_ssize_t bytes_through(self, int64_t offset) except -1:
         cdef Py_ssize_t index
         for index in range(self.count):
             if self.bounds[index].base_offset > offset:
                 return self.bounds[index].position
         return len(self.data)
 
-    def around(self, int64_t first, int64_t last):
+    cpdef around(self, int64_t first, int64_t last):
         cdef Py_ssize_t start = 0, end
         if self.count < 2:
             return self.data

@@ -5,32 +5,25 @@ stored after the fact.
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from enum import Enum
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-import msgspec
-
 from _wire.errors import ErrorCode, MalformedMessage
-from coordinator.broker.data.producers import ProducerStates
-from coordinator.broker.partitions import Partitions
 from coordinator.broker.share.acquisition import AcquisitionLimits, acquire
 from coordinator.broker.share.fetched_batches import FetchedBatches
 from coordinator.broker.share.in_flight import InFlightWindow
+from coordinator.broker.share.partition_core import SharePartitionCore
 from coordinator.broker.share.pieces import ACQUIRED, AVAILABLE
-from coordinator.broker.share.reading import LogReading
 from coordinator.broker.share.record_counts import DISCONNECTED, RecordCounts
 from coordinator.broker.share.release import NOT_ACQUIRED, acknowledge, complete, expire, release
-from coordinator.broker.share.settings import EARLIEST, LATEST, RecordSettings, ShareRecordSettings
-from coordinator.broker.share.share_states import BY_STRATEGY, Acquired, PartitionState, ShareStates, StateBatch
-from coordinator.broker.share.tallies import Tallies, Tally
-from coordinator.log.errors import OffsetOutOfRange
+from coordinator.broker.share.settings import EARLIEST, LATEST, RecordSettings
+from coordinator.broker.share.share_partition_parts import Phase, ShareKey, SharePartitionParts
+from coordinator.broker.share.share_states import BY_STRATEGY, Acquired, PartitionState, StateBatch
 from coordinator.log.partition.partition_log import PartitionLog
 from coordinator.log.segments.timestamps import offset_for_timestamp
 from coordinator.logger import logger
 from coordinator.runtime.pauses import in_steps
-from coordinator.runtime.slices import Slices, Steps, at_once
-from coordinator.timers.timers import CancellableTimers
+from coordinator.runtime.slices import Steps, at_once
 
 if TYPE_CHECKING:
     from coordinator.broker.share.waiting import WaitingFetches
@@ -60,43 +53,7 @@ FENCING: Final = frozenset(
 """Errors after which what is in memory is given up: the next fetch reads what is stored."""
 
 
-class ShareKey(NamedTuple):
-    """What a share partition is known by."""
-
-    group_id: str
-    topic_id: bytes
-    partition: int
-
-
-class Phase(Enum):
-    """What can be done with a share partition."""
-
-    LOADING = 1
-    ACTIVE = 2
-    GONE = 3
-    """It could not be loaded, was fenced, or has no log any more."""
-
-
-class LockTimeoutKey(msgspec.Struct, frozen=True, eq=False):
-    """The timer key of the earliest end of a lock of a share partition."""
-
-    share_partition: "SharePartition"
-
-
-class SharePartitionParts(msgspec.Struct, frozen=True, kw_only=True):
-    """What share partitions use of the node."""
-
-    partitions: Partitions
-    states: ShareStates
-    settings: ShareRecordSettings
-    timers: CancellableTimers
-    slices: Slices
-    now_ms: Callable[[], int]
-    wall_ms: Callable[[], int]
-    tallies: Tallies = msgspec.field(default_factory=Tallies)
-
-
-class SharePartition:
+class SharePartition(SharePartitionCore):
     """One of them. `fenced` is called when what is in memory no longer holds; `waiting` are the fetches to wake."""
 
     def __init__(
@@ -107,45 +64,16 @@ class SharePartition:
         fenced: "Callable[[SharePartition], None]",
         waiting: "WaitingFetches",
     ) -> None:
-        self.key: Final = key
-        self.log: Final = log
-        self.waiting: Final = waiting
-        self.phase = Phase.LOADING
-        self.load_error = ErrorCode.NONE
-        """Why it could not be loaded."""
-        self.is_fetching = False
-        """Whether a fetch reads it: another one leaves it out meanwhile."""
-        self.window = InFlightWindow(0)
-        self._parts: Final = parts
+        super().__init__(key, log, parts, waiting)
         self._fenced: Final = fenced
-        self._state_epoch = 0
-        self._leader_epoch = parts.partitions.leader_epoch
-        self._writes = 0
-        """How many are under way; all of them say the same start."""
-        self._writes_start = 0
-        self._to_write: list[tuple[list[StateBatch], Callable[[ErrorCode], None]]] = []
-        """What waits for them, with what is called when it is stored."""
-        self._timer = 0
-        self._timer_ms = 0
-        """When the timer is due; 0: none runs."""
         self.locks_ended = 0
         """Records whose locks have ended since it was loaded."""
-        self._tally: Tally | None = None
         self._start_seen: tuple[int, int] | None = None
         """The start offset at the last look, and since when it had been seen there (wall clock)."""
-        self.reading: Final = LogReading(log)
 
     @property
     def settings(self) -> RecordSettings:
         return self._parts.settings.of(self.key.group_id)
-
-    @property
-    def tally(self) -> Tally:
-        """What is counted of it until the next report."""
-        tally = self._tally
-        if tally is None or tally.is_over:
-            tally = self._tally = self._parts.tallies.of(self)
-        return tally
 
     def standing_since_ms(self, wall_ms: int) -> int | None:
         """Since when each look at the start offset has found it where it is; None: the record there is done."""
@@ -210,36 +138,9 @@ class SharePartition:
     def drop(self) -> None:
         """Nothing is acquired of it any more, and locks do not end."""
         self.phase = Phase.GONE
-        if self._timer_ms:
-            self._parts.timers.cancel(self._timer)
-            self._timer_ms = 0
+        self.stop_timer()
 
     # ----------------------------------------------------------------------------------------------------------- fetch
-
-    def can_be_fetched(self, settings: RecordSettings) -> bool:
-        """Whether a fetch may read it now: nobody else does, and there is a record or room for one.
-
-        `settings` are those of the group, which who asks many share partitions of it has once.
-        """
-        return (
-            self.phase is Phase.ACTIVE and not self.is_fetching and self.window.can_acquire(settings.record_locks_max)
-        )
-
-    def available_bytes(self, settings: RecordSettings) -> int:
-        """The bytes from its fetch offset to the end of what is served; -1: reading there fails, which is to be told.
-
-        With read_committed they end at the last stable offset; if that is not known yet, all of them count.
-        """
-        log, reading, offset = self.log, self.reading, self.window.next_fetch_offset()
-        if reading.begins_before_log(offset):
-            return -1
-        served_bytes = log.served_bytes
-        if settings.is_committed and isinstance(producers := log.open_transactions, ProducerStates):
-            served_bytes = min(served_bytes, producers.stable_bytes(log.appended_bytes))
-        try:
-            return reading.available_bytes(offset, served_bytes)
-        except (OffsetOutOfRange, OSError, MalformedMessage):
-            return -1
 
     def acquire(
         self,
@@ -256,7 +157,7 @@ class SharePartition:
         limits = AcquisitionLimits(*most, settings.delivery_count_limit, settings.record_locks_max)
         deadline_ms = self._parts.now_ms() + settings.lock_duration_ms
         acquired = acquire(self.window, member, limits, fetch_offset, read, deadline_ms, aborted)
-        self._arm()
+        self.arm_timer()
         if acquired[0]:
             self.tally.of(member).deliver(acquired[0])
         return acquired
@@ -293,9 +194,9 @@ class SharePartition:
                 if problem == NOT_ACQUIRED:
                     self.tally.of(member).late += 1
                 complete(self.window, changes, False, self._parts.now_ms(), limit)
-                self._arm()
+                self.arm_timer()
                 return ErrorCode.INVALID_RECORD_STATE if problem == NOT_ACQUIRED else ErrorCode.INVALID_REQUEST
-        self._arm()
+        self.arm_timer()
         return changes
 
     def release(self, member: str, done: Callable[[ErrorCode], None], ended_by: int = DISCONNECTED) -> None:
@@ -352,7 +253,7 @@ class SharePartition:
             else:
                 self._parts.slices.start(steps, completed, failed)
 
-        self._write(changes, stored)
+        self.write(changes, stored)
 
     def _complete(self, changes: list[StateBatch], error: ErrorCode) -> Steps[ErrorCode]:
         now_ms, limit = self._parts.now_ms(), self.settings.delivery_count_limit
@@ -362,42 +263,16 @@ class SharePartition:
             some = changes[start : start + RECORDS_AT_ONCE] if len(changes) > RECORDS_AT_ONCE else changes
             complete(self.window, some, error is ErrorCode.NONE, now_ms, limit)
         if self.phase is Phase.ACTIVE:
-            self._arm()
+            self.arm_timer()
             if self.window.advance():
                 self.waiting.wake(self)
         return error
-
-    def _write(self, changes: list[StateBatch], stored: Callable[[ErrorCode], None]) -> None:
-        """Write changes, or let them wait for writes under way that say an earlier start.
-
-        Such a write may be tried again, and come after this one: then what lies between the starts would be lost.
-        """
-        if self._writes and self.window.start_offset != self._writes_start:
-            self._to_write.append((changes, stored))
-        else:
-            self._send(changes, stored)
-
-    def _send(self, changes: list[StateBatch], stored: Callable[[ErrorCode], None]) -> None:
-        key, window = self.key, self.window
-        self._writes += 1
-        self._writes_start = window.start_offset
-
-        def written(answer: ErrorCode) -> None:
-            self._writes -= 1
-            stored(answer)
-            if not self._writes and self._to_write:
-                waiting, self._to_write = self._to_write, []
-                self._send([change for more, _ in waiting for change in more], partial(_answer_all, waiting))
-
-        self._parts.states.write(
-            *key, self._state_epoch, self._leader_epoch, window.start_offset, window.complete_count, changes, written
-        )
 
     # ----------------------------------------------------------------------------------------------------------- locks
 
     def due(self, now_ms: int) -> None:
         """The earliest lock may have ended."""
-        self._timer_ms = 0
+        self.timer_fired()
         if self.phase is not Phase.ACTIVE:
             return
         limit, most, has_ended = self.settings.delivery_count_limit, 1, False
@@ -409,8 +284,8 @@ class SharePartition:
                 break
             has_ended = True
             self.locks_ended += sum([last - first + 1 for first, last, _, _ in changes])
-            self._write(changes, self._expiry_stored)
-        self._arm()
+            self.write(changes, self._expiry_stored)
+        self.arm_timer()
         if has_ended:
             self.waiting.wake(self)
 
@@ -418,16 +293,6 @@ class SharePartition:
         """That it could not be stored costs the delivery counts of a restart; the records are available either way."""
         if self.phase is Phase.ACTIVE:
             self.window.advance()
-
-    def _arm(self) -> None:
-        """Let the timer run to the end of the earliest lock; it may be due too early, but never too late."""
-        deadline_ms = self.window.deadline_ms
-        if deadline_ms == NEVER_MS or (self._timer_ms and self._timer_ms <= deadline_ms):
-            return
-        if self._timer_ms:
-            self._parts.timers.cancel(self._timer)
-        self._timer = self._parts.timers.start(LockTimeoutKey(self), deadline_ms)
-        self._timer_ms = deadline_ms
 
 
 class _Part(NamedTuple):
@@ -458,11 +323,4 @@ def _in_parts(batches: list[Any]) -> Iterator[list[Any]]:
             yield some
 
 
-def _answer_all(waiting: list[tuple[list[StateBatch], Callable[[ErrorCode], None]]], answer: ErrorCode) -> None:
-    for _, stored in waiting:
-        stored(answer)
-
-
 UNKNOWN: Final = ErrorCode.UNKNOWN_SERVER_ERROR
-NEVER_MS: Final = (1 << 63) - 1
-"""The deadline of a window without locks."""

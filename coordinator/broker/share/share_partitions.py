@@ -8,7 +8,8 @@ from typing import Final
 
 from _wire.errors import ErrorCode
 from coordinator.broker.share.settings import RecordSettings
-from coordinator.broker.share.share_partition import ShareKey, SharePartition, SharePartitionParts
+from coordinator.broker.share.share_partition import SharePartition
+from coordinator.broker.share.share_partition_parts import ShareKey, SharePartitionParts
 from coordinator.broker.share.waiting import WaitingFetches
 from coordinator.log.partition.partition_log import PartitionLog
 from coordinator.logger import logger

@@ -33,6 +33,24 @@ class PartitionState(Protocol):
         """In the order of their offsets."""
 
 
+class StateWriter(Protocol):
+    """Writes the state of one share partition."""
+
+    def __call__(
+        self,
+        state_epoch: int,
+        leader_epoch: int,
+        start_offset: int,
+        delivery_complete_count: int,
+        batches: list[StateBatch],
+        stored: Callable[[ErrorCode], None],
+    ) -> None:
+        """Store what has changed: the batches alone, and the start offset unless it is -1.
+
+        `stored` is called once, with the error if that failed.
+        """
+
+
 class ShareStates(Protocol):
     """The answer comes when the record is appended."""
 
@@ -41,16 +59,5 @@ class ShareStates(Protocol):
     ) -> Steps[PartitionState | ErrorCode]:
         """Steps that end with the state of a partition that is led at this epoch from now on."""
 
-    def write(
-        self,
-        group_id: str,
-        topic_id: bytes,
-        partition: int,
-        state_epoch: int,
-        leader_epoch: int,
-        start_offset: int,
-        delivery_complete_count: int,
-        batches: Sequence[StateBatch],
-        stored: Callable[[ErrorCode], None],
-    ) -> None:
-        """Store the states of some records. `stored` is called once, with the error if that failed."""
+    def writer(self, group_id: str, topic_id: bytes, partition: int) -> StateWriter:
+        """What writes the state of this partition."""

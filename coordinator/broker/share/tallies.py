@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Final
 from coordinator.broker.share.record_counts import RecordCounts
 
 if TYPE_CHECKING:
-    from coordinator.broker.share.share_partition import ShareKey, SharePartition
+    from coordinator.broker.share.share_partition import SharePartition
+    from coordinator.broker.share.share_partition_parts import ShareKey
 
 MEMBERS_COUNTED_MAX: Final = 100
 """Members of a share partition that are counted by themselves; those of all others are `OTHERS`."""

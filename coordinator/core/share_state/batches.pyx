@@ -3,19 +3,13 @@
 Batches are kept packed, 24 bytes each: a state may have thousands, and each write merges all of them.
 """
 
-from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
-from libc.stdint cimport int32_t, int64_t
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
+from libc.stdint cimport int64_t
 from libc.stdlib cimport free, malloc, qsort, realloc
 
 from coordinator.core.share_states import BY_STRATEGY, StateBatch
 
 cdef int64_t NO_OFFSET = BY_STRATEGY
-
-cdef struct Batch:
-    int64_t first
-    int64_t last
-    int32_t delivery_count
-    int32_t delivery_state
 
 
 cdef struct Made:
@@ -25,7 +19,7 @@ cdef struct Made:
     Py_ssize_t room
 
 
-def packed(batches):
+cpdef bytes packed(batches):
     cdef list given = list(batches)
     cdef Py_ssize_t count = len(given)
     cdef bytes result = PyBytes_FromStringAndSize(NULL, count * sizeof(Batch))
@@ -45,11 +39,11 @@ def unpacked(bytes batches not None):
     ])
 
 
-def count_of(bytes batches not None):
-    return len(batches) // <Py_ssize_t>sizeof(Batch)
+cpdef Py_ssize_t count_of(bytes batches) except -1:
+    return PyBytes_GET_SIZE(batches) // <Py_ssize_t>sizeof(Batch)
 
 
-def merged(bytes known not None, bytes new not None, int64_t start_offset):
+cpdef bytes merged(bytes known, bytes new, int64_t start_offset):
     cdef Py_ssize_t known_count = count_of(known), new_count = count_of(new), count = 0
     cdef Batch *batches = <Batch *>malloc((known_count + new_count + 1) * sizeof(Batch))
     cdef Batch *result = NULL

@@ -1,10 +1,11 @@
 """The states of share partitions in memory, stored with answers that come when a test says so."""
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import NamedTuple
 
 from _wire.errors import ErrorCode
-from coordinator.broker.share.share_states import BY_STRATEGY, StateBatch
+from coordinator.broker.share.share_states import BY_STRATEGY, StateBatch, StateWriter
 from coordinator.runtime.slices import Awaited, Steps
 
 
@@ -37,16 +38,17 @@ class MemoryStates:
         yield from self._hold()
         return self.stored.get((group_id, topic_id, partition), StoredState(2, BY_STRATEGY, []))
 
-    def write(
+    def writer(self, group_id: str, topic_id: bytes, partition: int) -> StateWriter:
+        return partial(self._write, partition)
+
+    def _write(
         self,
-        group_id: str,
-        topic_id: bytes,
         partition: int,
         state_epoch: int,
         leader_epoch: int,
         start_offset: int,
         delivery_complete_count: int,
-        batches: Sequence[StateBatch],
+        batches: list[StateBatch],
         stored: Callable[[ErrorCode], None],
     ) -> None:
         _go_on(self._store(partition, start_offset, delivery_complete_count, batches), stored)

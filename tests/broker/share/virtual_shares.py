@@ -9,7 +9,8 @@ from _wire.messages.share_fetch import PartitionData
 from coordinator.broker.share.acknowledging import Acknowledgements, acknowledge_each
 from coordinator.broker.share.fetch_service import ShareFetchService, ShareFetchTerms
 from coordinator.broker.share.settings import ShareRecordSettings
-from coordinator.broker.share.share_partition import LockTimeoutKey, ShareKey, SharePartition, SharePartitionParts
+from coordinator.broker.share.share_partition import SharePartition
+from coordinator.broker.share.share_partition_parts import LockTimeoutKey, ShareKey, SharePartitionParts
 from coordinator.broker.share.share_partitions import SharePartitions
 from coordinator.broker.share.waiting import ShareFetchTimeoutKey, WaitingFetches
 from coordinator.metadata.records import GroupConfigsRecord

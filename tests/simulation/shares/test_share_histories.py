@@ -7,8 +7,8 @@ import pytest
 
 from _wire.errors import ErrorCode
 from coordinator.broker.share import share_partition
-from coordinator.node.share_plane import StoredStates
 from coordinator.runtime.slices import Steps
+from coordinator.share_state.share_states import ShareStates
 from tests.simulation.shares.delivered import DELIVERIES_MAX
 from tests.simulation.shares.playing import WEIGHTS, history_of, play
 
@@ -35,22 +35,21 @@ def _first_problem() -> str:
 
 
 def test_writes_that_are_not_stored_are_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    def write(self: StoredStates, *arguments: Any) -> None:
-        stored = arguments[-1]
-        stored(ErrorCode.NONE)
+    def writer(self: ShareStates, *names: Any) -> Any:
+        return lambda *arguments: arguments[-1](ErrorCode.NONE)
 
-    monkeypatch.setattr(StoredStates, "write", write)
+    monkeypatch.setattr(ShareStates, "writer", writer)
     assert "was accepted or rejected, and is delivered again" in _first_problem()
 
 
 def test_batches_that_are_not_loaded_are_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    read = StoredStates.read
+    read = ShareStates.read
 
-    def without_batches(self: StoredStates, *arguments: Any) -> Steps[Any]:
+    def without_batches(self: ShareStates, *arguments: Any) -> Steps[Any]:
         found = yield from read(self, *arguments)
         return found if isinstance(found, ErrorCode) else found._replace(batches=())
 
-    monkeypatch.setattr(StoredStates, "read", without_batches)
+    monkeypatch.setattr(ShareStates, "read", without_batches)
     assert "was accepted or rejected, and is delivered again" in _first_problem()
 
 
