@@ -3,7 +3,8 @@
 As in Kafka, the next request of a connection is handled only after the response to the previous one. Heartbeats of live
 sessions are handled here, without the dispatcher; all other requests go to the dispatcher. All responses of one loop
 iteration are sent with one write. Commits of steady members are read here, too, and wait in their shards; OffsetFetch
-of a group for which nothing waits is answered here, and so are questions that were answered before.
+of a group for which nothing waits is answered here, and so are questions that were answered before. What steady members
+of share groups fetch and acknowledge is left to who knows the records, without the dispatcher.
 """
 
 from collections import deque
@@ -20,6 +21,7 @@ from _wire.heartbeat_frames cimport (
 )
 from _wire.offset_fetch_frames cimport OFFSET_FETCH
 from _wire.primitives cimport Message, load_uint16, load_uint32
+from _wire.share_frames cimport SHARE_ACKNOWLEDGE, SHARE_FETCH
 from coordinator.metrics.request_meter cimport ListenerMeter, monotonic_ns
 from coordinator.front.repeated_answers cimport Question, RepeatedAnswer, RepeatedAnswers
 from coordinator.groups.sessions cimport SessionTable
@@ -82,7 +84,8 @@ cdef class Connection:
     cdef readonly object endpoint
     cdef public object principal        # who sends the requests: as TLS or a login says before the first one
     cdef readonly int64_t serial        # no other connection of the process has or had it
-    cdef public object call             # the RequestContext of the request in progress, or the SteadyCommit that it is
+    cdef public object call             # the RequestContext of the request in progress, or the steady one that it is
+    cdef bint is_steady_share           # it is a SteadyShareRequest
     cdef Question question              # what the request in progress asks, if its answer may be kept; else None
     cdef public object charge           # what measures the request in progress against quotas; None: nothing does
     cdef public object on_close         # called once if the client disconnects before the response
@@ -322,6 +325,8 @@ cdef class Connection:
         if type(call) is SteadyCommit:
             commit = <SteadyCommit>call
             self.meter.requests.without_errors(OFFSET_COMMIT, commit.api_version, time_ns, commit.partitions)
+        elif self.is_steady_share:
+            self.meter.requests.with_errors(call.api_key, call.api_version, time_ns, call.error_codes)
         else:
             self.meter.requests.answered(call.route.api.key, call.api_version, time_ns)
         return 0
@@ -357,6 +362,7 @@ cdef class Connection:
     cdef handle_next(self):
         self.busy = False
         self.call = None
+        self.is_steady_share = False
         self.question = None
         self.on_close = None
         if self.running:
@@ -562,6 +568,8 @@ cdef class Connection:
             return self.try_commit(frame, now_ms)
         if api_key == OFFSET_FETCH and self.sessions.fetches is not None:
             return self.try_fetch(frame)
+        if (api_key == SHARE_FETCH or api_key == SHARE_ACKNOWLEDGE) and self.sessions.shares is not None:
+            return self.try_share(frame)
         if api_key in (METADATA, FIND_COORDINATOR, API_VERSIONS) and self.sessions.answers is not None:
             return self.try_repeated(frame, api_key)
         return False
@@ -598,6 +606,23 @@ cdef class Connection:
         if self.meter is not None:
             self.meter.requests.without_errors(OFFSET_FETCH, fetches.api_version, 0, fetches.error_codes)
         self.buffer_response(answer)
+        return True
+
+    cdef bint try_share(self, bytes frame) except -1:
+        """Carry out a ShareFetch or ShareAcknowledge of a steady member; the answer may come when it is stored."""
+        if self.sessions.leaves_heartbeats or self.sessions.leaves_requests or self.sessions.asks_authorizer:
+            return False
+        call = self.sessions.shares.read(frame, self)
+        if call is None:
+            return False
+        if call.answer is None:
+            self.busy = self.is_steady_share = True
+            self.began_ns = self.read_ns
+            self.call = call
+            return True
+        if self.meter is not None:
+            self.meter.requests.with_errors(call.api_key, call.api_version, 0, call.error_codes)
+        self.buffer_response(call.answer)
         return True
 
     cdef bint try_commit(self, bytes frame, int64_t now_ms) except -1:

@@ -57,6 +57,7 @@ cdef class SessionTable:
     cdef public bint leaves_requests    # all other requests, too
     cdef public object commits          # the SteadyCommits that answer commits; None: the core answers all
     cdef public object fetches          # the SteadyFetches that answer OffsetFetch; None: the core answers all
+    cdef public object shares           # the SteadyShares that answer about records of share groups; None: nobody does
     cdef public object answers          # the RepeatedAnswers of other requests; None: their handlers answer all
     cdef public bint asks_authorizer    # whether a heartbeat needs that its connection was authorized
     cdef readonly uint64_t authorizations   # counts what takes back the authorization of all members

@@ -19,6 +19,8 @@ class SessionTable:
     fetches: SteadyFetches | None
     """What answers OffsetFetch of quiet groups; at first nothing does, so that all go to the core."""
 
+    shares: object | None
+    """What carries out ShareFetch and ShareAcknowledge of steady members; at first their handlers answer all."""
     answers: object | None
     """The `RepeatedAnswers` of what clients ask with each connection; at first there are none."""
 

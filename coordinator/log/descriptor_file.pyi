@@ -12,6 +12,13 @@ class DescriptorFile:
     was_used: bool
     """Whether it was used since the last time that a file to close was looked for."""
 
+    def read_at(self, position: int, size: int) -> bytes:
+        """`size` bytes from `position`, fewer only at the end of the file; `_used()` opens it if it has no descriptor.
+
+        Raises:
+            OSError: the read failed.
+        """
+
     def write_at(self, data: bytes | bytearray | memoryview, position: int) -> None:
         """Write all of `data`, by the descriptor of `_used_to_write()` if there is none that can write.
 

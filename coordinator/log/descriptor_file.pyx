@@ -1,12 +1,14 @@
-"""A file by its descriptor, and writes to it. Compiled, because each append makes one."""
+"""A file by its descriptor, and reads and writes of it. Compiled, because each fetch and each append makes one."""
 
 from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
 from cpython.exc cimport PyErr_CheckSignals, PyErr_SetFromErrno
 from libc.errno cimport EINTR, EIO, errno
 from libc.stdint cimport int64_t
 from posix.types cimport off_t
 
 cdef extern from "<unistd.h>" nogil:
+    ssize_t pread(int descriptor, void *data, size_t size, off_t position)
     ssize_t pwrite(int descriptor, const void *data, size_t size, off_t position)
 
 cdef enum:
@@ -24,6 +26,16 @@ cdef class DescriptorFile:
         self._descriptor = NO_DESCRIPTOR
         self.was_used = True
 
+    def read_at(self, int64_t position, Py_ssize_t size):
+        cdef int descriptor = self._descriptor
+        cdef bytes data = PyBytes_FromStringAndSize(NULL, size)
+        cdef Py_ssize_t done
+        if descriptor == NO_DESCRIPTOR:
+            descriptor = self._used()
+        self.was_used = True
+        done = read_all(descriptor, PyBytes_AS_STRING(data), size, position)
+        return data if done == size else data[:done]
+
     def write_at(self, data, int64_t position):
         cdef Py_buffer view
         cdef int descriptor = self._descriptor
@@ -35,6 +47,24 @@ cdef class DescriptorFile:
             write_all(descriptor, <const char *>view.buf, view.len, position)
         finally:
             PyBuffer_Release(&view)
+
+
+cdef Py_ssize_t read_all(int descriptor, char *data, Py_ssize_t size, int64_t position) except -1:
+    """Returns how much there is up to the end of the file."""
+    cdef Py_ssize_t done = 0
+    cdef ssize_t was_read
+    while done < size:
+        with nogil:
+            was_read = pread(descriptor, data + done, size - done, position + done)
+        if was_read < 0 and errno == EINTR:
+            PyErr_CheckSignals()
+        elif was_read < 0:
+            PyErr_SetFromErrno(OSError)
+        elif was_read == 0:
+            break
+        else:
+            done += was_read
+    return done
 
 
 cdef int write_all(int descriptor, const char *data, Py_ssize_t left, int64_t position) except -1:

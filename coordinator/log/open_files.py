@@ -73,18 +73,6 @@ class DiskFile(DescriptorFile):
     def is_pinned(self) -> bool:
         return self._pins > 0
 
-    def read_at(self, position: int, size: int) -> bytes:
-        descriptor = self._used()
-        data = os.pread(descriptor, size, position)
-        if len(data) == size or not data:
-            return data
-        parts = [data]
-        left = size - len(data)
-        while left > 0 and (data := os.pread(descriptor, left, position + size - left)):
-            parts.append(data)
-            left -= len(data)
-        return b"".join(parts)
-
     def truncate(self, size: int) -> None:
         descriptor = self._used_to_write()
         # ext4 writes a file that was truncated to nothing as soon as it is closed, also if it was empty before.

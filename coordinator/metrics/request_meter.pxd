@@ -25,6 +25,7 @@ cdef class RequestMeter:
 
     cdef void heartbeat(self, int api_key, int version) noexcept
     cdef void without_errors(self, int api_key, int version, int64_t time_ns, int64_t codes) noexcept
+    cdef void with_errors(self, int api_key, int version, int64_t time_ns, list codes) noexcept
     cdef void answered(self, int api_key, int version, int64_t time_ns) noexcept
     cdef int64_t count_errors(self, int api_key, object response) except -1
 

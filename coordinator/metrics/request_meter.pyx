@@ -53,6 +53,13 @@ cdef class RequestMeter:
         self.answered(api_key, version, time_ns)
         self.apis[api_key].errors[1] += codes
 
+    cdef void with_errors(self, int api_key, int version, int64_t time_ns, list codes) noexcept:
+        """Count a request whose answer had these error codes."""
+        cdef int code
+        self.answered(api_key, version, time_ns)
+        for code in codes:
+            count(&self.apis[api_key], code)
+
     cdef void answered(self, int api_key, int version, int64_t time_ns) noexcept:
         """Count a request whose answer took `time_ns`."""
         cdef ApiCounts *api

@@ -175,6 +175,7 @@ def _share(parts: HandlerParts, node: NodeContext) -> Handlers:
     )
     parts.loop.scheduler.on_due(plane.due)
     parts.shares.meter.measure(plane)
+    parts.groups.sessions.shares = plane.steady
     return ShareHandlers(
         plane,
         image=parts.storage.image,

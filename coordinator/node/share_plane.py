@@ -9,6 +9,7 @@ from coordinator.broker.share.settings import ShareRecordSettings
 from coordinator.broker.share.share_partition_parts import LockTimeoutKey, ShareKey, SharePartitionParts
 from coordinator.broker.share.share_partitions import SharePartitions
 from coordinator.broker.share.share_states import ShareStates
+from coordinator.broker.share.steady_requests import SteadyShares
 from coordinator.broker.share.waiting import ShareFetchTimeoutKey, WaitingFetches
 from coordinator.config.server_keys import FETCH_MAX_BYTES
 from coordinator.config.settings import Config
@@ -58,6 +59,17 @@ class SharePlane:
         self.fetch_service = ShareFetchService(
             storage.image, self.share_partitions, self.waiting, fetch_service, max_bytes=config[FETCH_MAX_BYTES]
         )
+        self.steady = SteadyShares(
+            self.sessions,
+            self.share_partitions,
+            storage.image,
+            self.settings,
+            fetch_service,
+            loop.now_ms,
+            parts.tallies.total,
+            config[FETCH_MAX_BYTES],
+        )
+        """Carries out the requests of steady members before a handler sees them."""
         self._slices = loop.slices
 
     def is_enabled(self) -> bool:

@@ -294,8 +294,8 @@ LOG_MUTANTS: Final = (
     ),
     Mutant(
         "all ends of reads are kept",
-        "Segment.note_read_end",
-        "if offset not in ends and len(ends) >= READ_ENDS_MAX:",
+        "SegmentFile.note_read_end",
+        "if offset not in self.read_ends and len(self.read_ends) >= ENDS_MAX:",
         "if False:",
     ),
     Mutant(

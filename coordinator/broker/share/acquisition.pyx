@@ -16,9 +16,6 @@ cdef enum:
 
 
 cdef class AcquisitionLimits:
-    cdef int max_records, batch_size, delivery_count_limit, record_locks_max
-    cdef bint is_record_limit
-
     def __init__(
         self, int max_records, int batch_size, bint is_record_limit, int delivery_count_limit, int record_locks_max
     ):
@@ -33,24 +30,40 @@ def acquire(
     InFlightWindow window not None, member, AcquisitionLimits limits not None, int64_t fetch_offset,
     FetchedBatches read not None, int64_t deadline_ms, aborted=(),
 ):
-    cdef int64_t last = read.bounds[read.count - 1].last_offset if read.count else -1
-    cdef int64_t bound, room
     cdef list acquired = []
-    if limits.max_records <= 0 or read.count == 0 or last < window.start_offset:
-        return acquired, 0
-    room = limits.record_locks_max - window.in_flight()
-    bound = min(<int64_t>limits.max_records, room)
-    if bound <= 0:
-        if fetch_offset > window.end_offset:
-            return acquired, 0
-        bound = min(<int64_t>limits.max_records, window.end_offset - fetch_offset + 1)
-        last = min(last, window.end_offset)
-    lock = new_lock(member, deadline_ms)
-    count = acquire_up_to(window, limits, bound, fetch_offset, last, read, lock, acquired)
+    count = acquire_read(window, member, limits, fetch_offset, read, deadline_ms, acquired)
     if aborted and acquired:
         acquired = archive_aborted(window, acquired, aborted)
         count = sum([last - first + 1 for first, last, _ in acquired])
     return acquired, count
+
+
+cdef AcquisitionLimits limits_of(
+    int max_records, int batch_size, bint is_record_limit, int delivery_count_limit, int record_locks_max
+):
+    cdef AcquisitionLimits limits = AcquisitionLimits.__new__(AcquisitionLimits)
+    limits.max_records, limits.batch_size, limits.is_record_limit = max_records, max(batch_size, 0), is_record_limit
+    limits.delivery_count_limit, limits.record_locks_max = delivery_count_limit, record_locks_max
+    return limits
+
+
+cdef int64_t acquire_read(
+    InFlightWindow window, member, AcquisitionLimits limits, int64_t fetch_offset, FetchedBatches read,
+    int64_t deadline_ms, list acquired,
+) except -1:
+    cdef int64_t last = read.bounds[read.count - 1].last_offset if read.count else -1
+    cdef int64_t bound, room
+    if limits.max_records <= 0 or read.count == 0 or last < window.start_offset:
+        return 0
+    room = limits.record_locks_max - window.in_flight()
+    bound = min(<int64_t>limits.max_records, room)
+    if bound <= 0:
+        if fetch_offset > window.end_offset:
+            return 0
+        bound = min(<int64_t>limits.max_records, window.end_offset - fetch_offset + 1)
+        last = min(last, window.end_offset)
+    lock = new_lock(member, deadline_ms)
+    return acquire_up_to(window, limits, bound, fetch_offset, last, read, lock, acquired)
 
 
 cdef int64_t acquire_up_to(

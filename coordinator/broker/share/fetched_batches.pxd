@@ -12,6 +12,7 @@ cdef class FetchedBatches:
     cdef Bounds *bounds
     cdef Py_ssize_t count
 
+    cdef int64_t last(self) noexcept
     cpdef Py_ssize_t bytes_before(self, int64_t offset) except -1
     cpdef Py_ssize_t bytes_through(self, int64_t offset) except -1
     cpdef around(self, int64_t first, int64_t last)

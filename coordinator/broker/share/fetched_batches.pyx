@@ -54,6 +54,9 @@ cdef class FetchedBatches:
 
     @property
     def last_offset(self):
+        return self.last()
+
+    cdef int64_t last(self) noexcept:
         return self.bounds[self.count - 1].last_offset if self.count else -1
 
     cdef int64_t end_of_batch_with(self, int64_t offset) noexcept:

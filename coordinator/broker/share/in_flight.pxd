@@ -15,6 +15,7 @@ cdef class InFlightWindow:
     cdef bint has_gap(self) noexcept
     cdef bint has_nothing_known(self)
     cpdef int64_t next_fetch_offset(self) except? -1
+    cpdef bint can_acquire(self, int record_locks_max) except -1
     cdef Py_ssize_t index_after(self, int64_t offset)
     cdef int put(self, Piece piece) except -1
     cdef int keep_until(self, int64_t deadline_ms) noexcept

@@ -106,7 +106,7 @@ cdef class InFlightWindow:
         self.may_have_available = False
         return self.end_offset + 1
 
-    def can_acquire(self, int record_locks_max):
+    cpdef bint can_acquire(self, int record_locks_max) except -1:
         return self.next_fetch_offset() != self.end_offset + 1 or self.in_flight() < record_locks_max
 
     cdef Py_ssize_t index_after(self, int64_t offset):

@@ -55,7 +55,7 @@ cdef class LogReading:
         return 0
 
     cpdef int was_read(self, int64_t from_offset, FetchedBatches read, int64_t target, int64_t next_offset) except -1:
-        cdef int64_t last = read.bounds[read.count - 1].last_offset if read.count else -1
+        cdef int64_t last = read.last()
         if last >= target:
             self.record_bytes = read.bytes_through(target) // (target - from_offset + 1) + 1
         if from_offset == self.offset and from_offset < next_offset <= last + 1:

@@ -3,7 +3,8 @@
 Counterparts in Kafka: `acknowledge`, `releaseAcquiredRecords`, `releaseAcquisitionLockOnTimeout` (`SharePartition`).
 """
 
-from libc.stdint cimport INT64_MAX, int64_t
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
+from libc.stdint cimport INT64_MAX, int8_t, int64_t
 
 from coordinator.broker.share.in_flight cimport InFlightWindow
 from coordinator.broker.share.pieces cimport (
@@ -21,62 +22,85 @@ cdef enum:
     REJECT_TYPE = 3
     RENEW_TYPE = 4
 
-NOT_ACQUIRED = 1
-BEYOND_THE_WINDOW = 2
-UNKNOWN_TYPE = 3
+NOT_ACQUIRED = NOT_ACQUIRED_CODE
+BEYOND_THE_WINDOW = BEYOND_THE_WINDOW_CODE
+UNKNOWN_TYPE = UNKNOWN_TYPE_CODE
 
 
 def acknowledge(
     InFlightWindow window not None, member, list batches not None, list changes not None, int delivery_count_limit,
     renewed_until_ms, RecordCounts counts=None,
 ):
-    cdef Py_ssize_t index, last_index
-    cdef int64_t first, last
-    cdef Piece piece
     cdef Lock renewed = None if renewed_until_ms is None else new_lock(member, renewed_until_ms)
-    cdef list types
+    cdef bytes types
+    cdef int error
     for batch in batches:
-        first, last, types = batch.first_offset, batch.last_offset, batch.acknowledge_types
-        if not types or len(types) > 1 and len(types) != last - first + 1:
-            return UNKNOWN_TYPE
-        if last < window.start_offset:
-            continue
-        index = window.index_after(first) - 1
+        types = types_of(<list>batch.acknowledge_types)
+        error = acknowledge_batch(
+            window, member, batch.first_offset, batch.last_offset, <const int8_t *>PyBytes_AS_STRING(types),
+            PyBytes_GET_SIZE(types), changes, delivery_count_limit, renewed, counts,
+        )
+        if error:
+            return error
+    return 0
+
+
+cdef bytes types_of(list types):
+    cdef bytes packed = PyBytes_FromStringAndSize(NULL, len(types))
+    cdef int8_t *out = <int8_t *>PyBytes_AS_STRING(packed)
+    cdef Py_ssize_t number
+    for number in range(len(types)):
+        out[number] = types[number]
+    return packed
+
+
+cdef int acknowledge_batch(
+    InFlightWindow window, member, int64_t first, int64_t last, const int8_t *types, Py_ssize_t type_count,
+    list changes, int delivery_count_limit, Lock renewed, RecordCounts counts,
+) except -1:
+    cdef Py_ssize_t index, last_index
+    cdef Piece piece
+    cdef int error
+    if type_count == 0 or type_count > 1 and type_count != last - first + 1:
+        return UNKNOWN_TYPE_CODE
+    if last < window.start_offset:
+        return 0
+    index = window.index_after(first) - 1
+    if index < 0:
+        if not (first < window.start_offset <= last):
+            return NOT_ACQUIRED_CODE
+        index = window.index_after(window.start_offset) - 1
         if index < 0:
-            if not (first < window.start_offset <= last):
-                return NOT_ACQUIRED
-            index = window.index_after(window.start_offset) - 1
-            if index < 0:
-                return NOT_ACQUIRED
-        last_index = window.index_after(last) - 1
-        if last_index < index or last > (<Piece>window.pieces[last_index]).last:
-            return BEYOND_THE_WINDOW
-        if (<Piece>window.pieces[last_index]).last < first:
-            return BEYOND_THE_WINDOW
-        while index <= last_index:
-            piece = <Piece>window.pieces[index]
-            index += 1
-            if piece.last < window.start_offset:
-                continue
-            error = acknowledge_piece(
-                window, member, piece, first, last, types, changes, delivery_count_limit, renewed, counts
-            )
-            if error:
-                return error
+            return NOT_ACQUIRED_CODE
+    last_index = window.index_after(last) - 1
+    if last_index < index or last > (<Piece>window.pieces[last_index]).last:
+        return BEYOND_THE_WINDOW_CODE
+    if (<Piece>window.pieces[last_index]).last < first:
+        return BEYOND_THE_WINDOW_CODE
+    while index <= last_index:
+        piece = <Piece>window.pieces[index]
+        index += 1
+        if piece.last < window.start_offset:
+            continue
+        error = acknowledge_piece(
+            window, member, piece, first, last, types, type_count, changes, delivery_count_limit, renewed, counts
+        )
+        if error:
+            return error
     return 0
 
 
 cdef int acknowledge_piece(
-    InFlightWindow window, member, Piece piece, int64_t first, int64_t last, list types, list changes,
-    int delivery_count_limit, Lock renewed, RecordCounts counts,
+    InFlightWindow window, member, Piece piece, int64_t first, int64_t last, const int8_t *types,
+    Py_ssize_t type_count, list changes, int delivery_count_limit, Lock renewed, RecordCounts counts,
 ) except -1:
-    cdef bint is_per_offset = len(types) > 1
+    cdef bint is_per_offset = type_count > 1
     cdef int64_t offset, from_offset
     cdef int kind = types[0], error
     cdef Record *record
     if piece.records == NULL:
         if piece.whole.state != ACQUIRED_STATE or piece.whole.flags & WRITING or not holds(piece.lock, member):
-            return NOT_ACQUIRED
+            return NOT_ACQUIRED_CODE
         if piece.first >= first and piece.last <= last and not is_per_offset and piece.first >= window.start_offset:
             error = end_or_renew(window, &piece.whole, kind, delivery_count_limit, renewed)
             if error:
@@ -97,9 +121,9 @@ cdef int acknowledge_piece(
     for offset in range(from_offset, min(last, piece.last) + 1):
         record = &piece.records[offset - piece.first]
         if record.state != ACQUIRED_STATE or record.flags & WRITING:
-            return NOT_ACQUIRED
+            return NOT_ACQUIRED_CODE
         if not holds(<Lock>piece.locks[offset - piece.first], member):
-            return NOT_ACQUIRED
+            return NOT_ACQUIRED_CODE
         if is_per_offset:
             kind = types[offset - first]
         error = end_or_renew(window, record, kind, delivery_count_limit, renewed)
@@ -123,7 +147,7 @@ cdef int end_or_renew(
 ) except -1:
     if kind == RENEW_TYPE:
         if renewed is None:
-            return NOT_ACQUIRED
+            return NOT_ACQUIRED_CODE
         window.keep_until(renewed.deadline_ms)
         return 0
     if kind == ACCEPT_TYPE:
@@ -133,7 +157,7 @@ cdef int end_or_renew(
     elif kind == RELEASE_TYPE:
         record.state = released_state(record, delivery_count_limit)
     else:
-        return UNKNOWN_TYPE
+        return UNKNOWN_TYPE_CODE
     record.flags |= WRITING
     return 0
 
@@ -236,9 +260,9 @@ cdef int end_lock(
     return 0
 
 
-def complete(
-    InFlightWindow window not None, list changes not None, bint is_stored, int64_t now_ms, int delivery_count_limit,
-):
+cpdef int complete(
+    InFlightWindow window, list changes, bint is_stored, int64_t now_ms, int delivery_count_limit
+) except -1:
     cdef int64_t first, last, offset
     cdef int state
     cdef Py_ssize_t index
@@ -265,6 +289,7 @@ def complete(
                 ):
                     piece.locks[offset - piece.first] = None
                 uncount(window, state, piece.records[offset - piece.first].state, offset, offset)
+    return 0
 
 
 cdef bint end_writing(

@@ -83,31 +83,32 @@ class ShareSessions:
         self._sessions_max = sessions_max
         self._released = released
         self._group_left = group_left
-        self._sessions: dict[tuple[str, str], ShareSession] = {}
+        self.by_member: Final[dict[tuple[str, str], ShareSession]] = {}
+        """Group id and member id → session. To read only."""
         self._counts: dict[str, int] = {}
         """Group id → its sessions."""
         self._opened: dict[object, _Opened] = {}
 
     def __len__(self) -> int:
-        return len(self._sessions)
+        return len(self.by_member)
 
     @property
     def partition_count(self) -> int:
         """How many partitions all sessions have together."""
-        return sum([len(session.partitions) for session in self._sessions.values()])
+        return sum([len(session.partitions) for session in self.by_member.values()])
 
     def get(self, group_id: str, member_id: str) -> ShareSession | None:
-        return self._sessions.get((group_id, member_id))
+        return self.by_member.get((group_id, member_id))
 
     def open(self, group_id: str, member_id: str, connection: object) -> ShareSession | ErrorCode:
         """Open a session, in place of one that the member has."""
-        old = self._sessions.get((group_id, member_id))
+        old = self.by_member.get((group_id, member_id))
         if old is not None:
             self.remove(old)
-        if len(self._sessions) >= self._sessions_max:
+        if len(self.by_member) >= self._sessions_max:
             return ErrorCode.SHARE_SESSION_LIMIT_REACHED
         session = ShareSession(group_id, member_id, connection)
-        self._sessions[group_id, member_id] = session
+        self.by_member[group_id, member_id] = session
         self._counts[group_id] = self._counts.get(group_id, 0) + 1
         opened = self._opened.get(connection)
         if opened is None:
@@ -118,7 +119,7 @@ class ShareSessions:
 
     def check(self, group_id: str, member_id: str, epoch: int) -> ShareSession | ErrorCode:
         """The session of a request that is not its first one."""
-        session = self._sessions.get((group_id, member_id))
+        session = self.by_member.get((group_id, member_id))
         if session is None:
             return ErrorCode.SHARE_SESSION_NOT_FOUND
         if epoch not in (CLOSING_EPOCH, session.epoch):
@@ -128,9 +129,9 @@ class ShareSessions:
     def remove(self, session: ShareSession) -> bool:
         """Remove a session; False: it was removed before."""
         key = session.group_id, session.member_id
-        if self._sessions.get(key) is not session:
+        if self.by_member.get(key) is not session:
             return False
-        del self._sessions[key]
+        del self.by_member[key]
         del self._opened[session.connection].sessions[session]
         self._count_down(session.group_id)
         return True
@@ -142,7 +143,7 @@ class ShareSessions:
             return
         group_ids = {session.group_id: None for session in opened.sessions} | {opened.last_group_id: None}
         for session in opened.sessions:
-            del self._sessions[session.group_id, session.member_id]
+            del self.by_member[session.group_id, session.member_id]
             self._count_down(session.group_id)
             self._released(session)
         for group_id in group_ids:
@@ -156,7 +157,7 @@ class ShareSessions:
 
     def drop_all(self) -> None:
         """Share groups are switched off."""
-        self._sessions.clear()
+        self.by_member.clear()
         self._counts.clear()
         for opened in self._opened.values():
             opened.sessions.clear()

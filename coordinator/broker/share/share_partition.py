@@ -222,38 +222,47 @@ class SharePartition(SharePartitionCore):
         What is `counted` of a member is told if they are stored.
         """
 
-        def completed(error: ErrorCode) -> None:
-            if error in FENCING:
-                self._fenced(self)
-            elif error is ErrorCode.NONE and counted is not None:
-                member, counts = counted
-                self.tally.of(member).add(counts)
-                self._parts.tallies.total.add(counts)
-            done(error)
+        if changes:
+            self.write(changes, partial(self.answered, changes, done, counted))
+        else:
+            self._completed(done, counted, ErrorCode.NONE)
 
-        if not changes:
-            completed(ErrorCode.NONE)
-            return
+    def answered(
+        self,
+        changes: list[StateBatch],
+        done: Callable[[ErrorCode], None],
+        counted: tuple[str, RecordCounts] | None,
+        answer: ErrorCode,
+    ) -> None:
+        """The share coordinator has answered: the changes count, or are undone."""
+        completed = partial(self._completed, done, counted)
 
         def failed(problem: Exception) -> None:
             logger.error("unhandled exception while a share partition is stored", problem=repr(problem))
             completed(UNKNOWN)
 
-        def stored(answer: ErrorCode) -> None:
-            error = ERROR_OF_COORDINATOR.get(answer, UNKNOWN)
-            steps = self._complete(changes, error)
-            if len(changes) <= RECORDS_AT_ONCE:
-                try:
-                    outcome = at_once(steps)
-                except Exception as problem:
-                    # A defect: whoever answers here has others to answer, too.
-                    failed(problem)
-                    return
-                completed(outcome)
-            else:
-                self._parts.slices.start(steps, completed, failed)
+        steps = self._complete(changes, ERROR_OF_COORDINATOR.get(answer, UNKNOWN))
+        if len(changes) <= RECORDS_AT_ONCE:
+            try:
+                outcome = at_once(steps)
+            except Exception as problem:
+                # A defect: whoever answers here has others to answer, too.
+                failed(problem)
+                return
+            completed(outcome)
+        else:
+            self._parts.slices.start(steps, completed, failed)
 
-        self.write(changes, stored)
+    def _completed(
+        self, done: Callable[[ErrorCode], None], counted: tuple[str, RecordCounts] | None, error: ErrorCode
+    ) -> None:
+        if error in FENCING:
+            self._fenced(self)
+        elif error is ErrorCode.NONE and counted is not None:
+            member, counts = counted
+            self.tally.of(member).add(counts)
+            self._parts.tallies.total.add(counts)
+        done(error)
 
     def _complete(self, changes: list[StateBatch], error: ErrorCode) -> Steps[ErrorCode]:
         now_ms, limit = self._parts.now_ms(), self.settings.delivery_count_limit

@@ -24,28 +24,29 @@ class SharePartitions:
     def __init__(self, parts: SharePartitionParts, waiting: WaitingFetches) -> None:
         self._parts = parts
         self._waiting = waiting
-        self._by_key: dict[ShareKey, SharePartition] = {}
+        self.by_key: Final[dict[ShareKey, SharePartition]] = {}
+        """To read only."""
         self._by_group: dict[str, dict[ShareKey, None]] = {}
         self._by_log: dict[PartitionLog, dict[ShareKey, None]] = {}
         self._loads = 0
         parts.partitions.add_removal_listener(self.log_removed)
 
     def __len__(self) -> int:
-        return len(self._by_key)
+        return len(self.by_key)
 
     def settings_of(self, group_id: str) -> RecordSettings:
         return self._parts.settings.of(group_id)
 
     def __iter__(self) -> Iterator[SharePartition]:
-        return iter(self._by_key.values())
+        return iter(self.by_key.values())
 
     def get(self, key: ShareKey) -> SharePartition | None:
         """One that somebody has fetched since it was loaded."""
-        return self._by_key.get(key)
+        return self.by_key.get(key)
 
     def open(self, key: ShareKey, topic: str) -> SharePartition | ErrorCode | None:
         """Find one, or begin to load it; None: too many are being loaded."""
-        found = self._by_key.get(key)
+        found = self.by_key.get(key)
         if found is not None:
             return found
         log = self._parts.partitions.locate(topic, key.partition)
@@ -53,7 +54,7 @@ class SharePartitions:
             return log
         if self._loads >= LOADS_MAX:
             return None
-        made = self._by_key[key] = SharePartition(key, log, self._parts, self.drop, self._waiting)
+        made = self.by_key[key] = SharePartition(key, log, self._parts, self.drop, self._waiting)
         self._by_group.setdefault(key.group_id, {})[key] = None
         self._by_log.setdefault(log, {})[key] = None
         self._load(made)
@@ -79,9 +80,9 @@ class SharePartitions:
         """Forget one; the next fetch loads it."""
         key = share_partition.key
         share_partition.drop()
-        if self._by_key.get(key) is not share_partition:
+        if self.by_key.get(key) is not share_partition:
             return
-        del self._by_key[key]
+        del self.by_key[key]
         for index, of in ((self._by_group, key.group_id), (self._by_log, share_partition.log)):
             keys = index[of]  # type: ignore[index]
             del keys[key]
@@ -94,7 +95,7 @@ class SharePartitions:
 
     def drop_all(self) -> None:
         """Share groups are switched off."""
-        self._drop_each(self._by_key)
+        self._drop_each(self.by_key)
 
     def log_removed(self, log: PartitionLog) -> None:
         """A topic was deleted, or a log directory has failed."""
@@ -102,4 +103,4 @@ class SharePartitions:
 
     def _drop_each(self, keys: Iterable[ShareKey]) -> None:
         for key in list(keys):
-            self.drop(self._by_key[key])
+            self.drop(self.by_key[key])

@@ -15,6 +15,7 @@ from coordinator.log.names import folder_name
 from coordinator.log.partition.flush import Finish, Flush, Unflushed
 from coordinator.log.partition.flush_trigger import FlushListener, FlushTrigger
 from coordinator.log.partition.log_end import LogEnd
+from coordinator.log.partition.sequential_reads import view_on
 from coordinator.log.recovery.load import Loss, Recovery, load_segments
 from coordinator.log.segments import producer_snapshot
 from coordinator.log.segments import reads as segment_reads
@@ -357,6 +358,9 @@ class PartitionLog(LogEnd):
         if not self.log_start_offset <= offset <= self.log_end_offset:
             raise OffsetOutOfRange(self.name, offset, self.log_start_offset, self.log_end_offset)
         limit = self.high_watermark if before_offset is None else before_offset
+        following = view_on(self, offset, max_bytes, limit)
+        if following is not None:
+            return following
         segments = self.segments
         for segment in segments.items[segments.index_of(offset) :]:
             if offset >= limit:

@@ -24,7 +24,6 @@ from coordinator.log.segments.transaction_index import TransactionIndex
 REMOVED_AT_ONCE_BYTES = 64 << 20
 """How much of a file is freed in one step: more takes the file system too long."""
 WALK_BYTES = 1 << 20
-READ_ENDS_MAX = 32
 
 
 def _headers_before_corruption(data: bytes, check_crc: bool) -> list[BatchHeader]:
@@ -62,8 +61,6 @@ class Segment(SegmentFile):
         self.file = fs.open(self.log_path)
         self._holders = 0
         self._is_closed = False
-        self.read_ends: dict[int, int] = {}
-        """Where the last reads ended: offset → position, of a few, oldest first. Readers go on there."""
         self.has_gaps = False
         """Whether offsets are missing that are not damaged: the segment was compacted."""
 
@@ -156,13 +153,6 @@ class Segment(SegmentFile):
     def file_size(self) -> int:
         """Return the size of the log file in bytes, including a torn tail."""
         return self.file.size()
-
-    def note_read_end(self, offset: int, position: int) -> None:
-        """A read ended before the batch at this offset, which begins at this position or will be appended there."""
-        ends = self.read_ends
-        if offset not in ends and len(ends) >= READ_ENDS_MAX:
-            del ends[next(iter(ends))]
-        ends[offset] = position
 
     def truncate(self, size_bytes: int) -> None:
         """Truncate the log file, at the end of a batch."""

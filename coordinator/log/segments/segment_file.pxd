@@ -13,6 +13,7 @@ cdef class SegmentFile:
     cdef public object offset_index
     cdef public object time_index
     cdef public list damages
+    cdef public dict read_ends
     cdef public int64_t base_offset
     cdef public int64_t next_offset
     cdef public int64_t size_bytes

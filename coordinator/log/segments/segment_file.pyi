@@ -8,6 +8,7 @@ from coordinator.log.recovery.damage import Damage
 from coordinator.log.segments.index import OffsetIndex, TimeIndex
 
 NO_TIMESTAMP: Final = -1
+READ_ENDS_MAX: Final = 32
 
 class PrebuiltBatch:
     """A batch of the server's own, built with the offsets that it has in the log. It is not changed."""
@@ -37,11 +38,16 @@ class SegmentFile:
     time_index: TimeIndex
     damages: list[Damage]
     """What is known to be damaged, by position. Reads go around it."""
+    read_ends: dict[int, int]
+    """Where the last reads ended: offset → position, of a few, oldest first. Readers go on there."""
 
     def __init__(self, base_offset: int, config: LogConfig) -> None:
         """`file` and the indexes are set before the first append."""
     def configure(self, config: LogConfig) -> None:
         """Use other settings from the next append on."""
+    def note_read_end(self, offset: int, position: int) -> None:
+        """A read ended before the batch at this offset, which begins at this position or will be appended there."""
+
     def forget_batches(self) -> None:
         """Be empty again; `file` and the indexes stay as they are."""
     def has_room_for(self, size_bytes: int, last_offset: int, timestamp_ms: int) -> bool:

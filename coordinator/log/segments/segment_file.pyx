@@ -7,6 +7,9 @@ NO_TIMESTAMP = -1
 cdef enum:
     NONE_YET = -1
     OFFSET_ENTRY_BYTES = 8
+    ENDS_MAX = 32
+
+READ_ENDS_MAX = ENDS_MAX
 
 
 cdef class PrebuiltBatch:
@@ -26,6 +29,7 @@ cdef class SegmentFile:
         self.base_offset = base_offset
         self.configure(config)
         self.damages = []
+        self.read_ends = {}
         self.forget_batches()
 
     def configure(self, config):
@@ -34,6 +38,11 @@ cdef class SegmentFile:
         self.segment_ms = config.segment_ms
         self.index_interval_bytes = config.index_interval_bytes
         self.index_entries_max = config.segment_index_bytes // OFFSET_ENTRY_BYTES
+
+    def note_read_end(self, int64_t offset, int64_t position):
+        if offset not in self.read_ends and len(self.read_ends) >= ENDS_MAX:
+            del self.read_ends[next(iter(self.read_ends))]
+        self.read_ends[offset] = position
 
     cpdef forget_batches(self):
         self.next_offset = self.offset_of_max_timestamp = self.base_offset

@@ -7,7 +7,7 @@ import pytest
 from coordinator.log.files import OpenFile
 from coordinator.log.partition.partition_log import PartitionLog
 from coordinator.log.recovery.damage import DamagedOffsets
-from coordinator.log.segments.segment import READ_ENDS_MAX
+from coordinator.log.segments.segment_file import READ_ENDS_MAX
 from tests.log.batches import batch
 from tests.log.conftest import OpenLog
 

@@ -1,0 +1,46 @@
+from collections.abc import Callable
+from typing import Protocol
+
+from coordinator.broker.data.fetch import FetchService
+from coordinator.broker.share.record_counts import RecordCounts
+from coordinator.broker.share.sessions import ShareSessions
+from coordinator.broker.share.settings import ShareRecordSettings
+from coordinator.broker.share.share_partitions import SharePartitions
+from coordinator.metadata.image import MetadataImage
+
+class WaitsForFrame(Protocol):
+    """Who gets the answer to a request: a connection."""
+
+    def send_frame(self, frame: bytes) -> None:
+        """Send an encoded response, with its length."""
+
+class SteadyShares:
+    """Carries out the requests about records of share groups that need no handler.
+
+    What became of records is also added to `total`. A response has at most `max_bytes` of records, also if the client
+    requests more (`fetch.max.bytes`).
+    """
+
+    def __init__(
+        self,
+        sessions: ShareSessions,
+        share_partitions: SharePartitions,
+        image: MetadataImage,
+        settings: ShareRecordSettings,
+        fetch_service: FetchService,
+        now_ms: Callable[[], int],
+        total: RecordCounts,
+        max_bytes: int,
+    ) -> None: ...
+    def read(self, frame: bytes, waiting: WaitsForFrame) -> SteadyShareRequest | None:
+        """Carry out the request in a frame (without its length) if it is a steady one; None: it is not."""
+
+class SteadyShareRequest:
+    """A request that is carried out, or whose acknowledgements are being stored."""
+
+    answer: bytes | None
+    """The response, with its length; None: it is sent to who waits when all is stored."""
+    api_key: int
+    api_version: int
+    error_codes: list[int]
+    """Those that are counted of the response."""
