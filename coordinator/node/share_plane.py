@@ -62,6 +62,7 @@ class SharePlane:
         self.steady = SteadyShares(
             self.sessions,
             self.share_partitions,
+            self.waiting,
             storage.image,
             self.settings,
             fetch_service,

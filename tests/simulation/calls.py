@@ -65,7 +65,11 @@ class Call:
             ask.message,
             0,
         )
-        server.node.front.path.runner.run(route.handler, ask.message, self.context)
+        self._run()
+
+    def _run(self) -> None:
+        route = self.context.route
+        self._server.node.front.path.runner.run(route.handler, self.ask.message, self.context)
 
     def send_response(self, response: Any) -> None:
         if self.response is LOST:

@@ -14,6 +14,7 @@ from coordinator.broker.share.steady_answers cimport AnsweredPartition
 cdef class SteadyShares:
     cdef dict sessions_by_member
     cdef dict share_partitions_by_key
+    cdef dict waits                     # share partitions that fetches wait for
     cdef object image
     cdef object settings
     cdef object fetch_service
@@ -26,6 +27,7 @@ cdef class SteadyShares:
     cdef bint is_enabled(self) except -1
     cdef bint read_acknowledgements(self, SteadyShareRequest request, session) except -1
     cdef SharePartitionCore find(self, str group_id, bytes topic_id, int32_t partition)
+    cdef int wake(self, SharePartitionCore share_partition) except -1
     cdef bint can_fetch(self, SteadyShareRequest request, session) except -1
     cdef int acknowledge(self, SteadyShareRequest request, Acknowledged acknowledged) except -1
     cdef int fetch(self, SteadyShareRequest request, session) except -1

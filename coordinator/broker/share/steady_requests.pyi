@@ -6,6 +6,7 @@ from coordinator.broker.share.record_counts import RecordCounts
 from coordinator.broker.share.sessions import ShareSessions
 from coordinator.broker.share.settings import ShareRecordSettings
 from coordinator.broker.share.share_partitions import SharePartitions
+from coordinator.broker.share.waiting import WaitingFetches
 from coordinator.metadata.image import MetadataImage
 
 class WaitsForFrame(Protocol):
@@ -25,6 +26,7 @@ class SteadyShares:
         self,
         sessions: ShareSessions,
         share_partitions: SharePartitions,
+        waiting: WaitingFetches,
         image: MetadataImage,
         settings: ShareRecordSettings,
         fetch_service: FetchService,

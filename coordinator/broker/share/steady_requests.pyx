@@ -59,10 +59,11 @@ cdef tuple CANNOT_READ = (OffsetOutOfRange, OSError, CorruptBatch)
 @cython.final
 cdef class SteadyShares:
     def __init__(
-        self, sessions, share_partitions, image, settings, fetch_service, now_ms, RecordCounts total not None,
-        int64_t max_bytes,
+        self, sessions, share_partitions, waiting, image, settings, fetch_service, now_ms,
+        RecordCounts total not None, int64_t max_bytes,
     ):
         self.sessions_by_member, self.share_partitions_by_key = sessions.by_member, share_partitions.by_key
+        self.waits = waiting.by_share_partition
         self.image, self.settings, self.fetch_service, self.now_ms = image, settings, fetch_service, now_ms
         self.total, self.max_bytes = total, max_bytes
         self.enabled_at = -1
@@ -190,7 +191,12 @@ cdef class SteadyShares:
                 acknowledged.changes, acknowledged.completed, (request.member_id, acknowledged.counts)
             )
         # Before it is stored, as on Kafka: a release alone wakes nobody.
-        share_partition.waiting.wake(share_partition)
+        self.wake(share_partition)
+        return 0
+
+    cdef int wake(self, SharePartitionCore share_partition) except -1:
+        if share_partition in self.waits:
+            share_partition.waiting.wake(share_partition)
         return 0
 
     # ----------------------------------------------------------------------------------------------------------- fetch
@@ -216,8 +222,8 @@ cdef class SteadyShares:
             # Each fetch of a session begins with another partition.
             topic_id, partition = <tuple>partitions[(number + fields.session_epoch) % count]
             share_partition = self.find(request.group_id, topic_id, partition)
-            if share_partition is None:
-                return False
+            if share_partition is None or share_partition in self.waits:
+                return False            # who waits for it comes first
             if share_partition.can_fetch(locks_max):
                 available = share_partition.bytes_available(False)
                 if available < 0:
@@ -378,7 +384,7 @@ cdef class Acknowledged:
             if share_partition.phase is ACTIVE:
                 share_partition.arm()
                 if share_partition.window.advance():
-                    share_partition.waiting.wake(share_partition)
+                    request.shares.wake(share_partition)
             (<RecordCounts>share_partition.current_tally().of(request.member_id)).add(self.counts)
             request.shares.total.add(self.counts)
         except Exception as problem:

@@ -85,16 +85,17 @@ class WaitingFetches:
         self._notifier = notifier
         self._timers = timers
         self._slices = slices
-        self._waits: dict[SharePartition, _Waits] = {}
+        self.by_share_partition: Final[dict[SharePartition, _Waits]] = {}
+        """Those that somebody waits for. To read only."""
         self.expired = 0
         """Fetches whose `max_wait_ms` had passed."""
 
     def add(self, fetch: WaitingFetch) -> Steps[None]:
         """Let a fetch wait for its share partitions."""
         for number, share_partition in enumerate(fetch.share_partitions, 1):
-            waits = self._waits.get(share_partition)
+            waits = self.by_share_partition.get(share_partition)
             if waits is None:
-                waits = self._waits[share_partition] = _Waits(partial(self._log_changed, share_partition))
+                waits = self.by_share_partition[share_partition] = _Waits(partial(self._log_changed, share_partition))
                 self._notifier.add_listener((share_partition.log,), waits.listener)
             waits.fetches[fetch] = None
             if number % ADDED_AT_ONCE == 0:
@@ -129,11 +130,11 @@ class WaitingFetches:
             self._timers.cancel(fetch.timer)
             fetch.timer = 0
         for share_partition in fetch.share_partitions:
-            waits = self._waits.get(share_partition)
+            waits = self.by_share_partition.get(share_partition)
             if waits is not None and fetch in waits.fetches:
                 del waits.fetches[fetch]
                 if not waits.fetches:
-                    del self._waits[share_partition]
+                    del self.by_share_partition[share_partition]
                     self._notifier.remove_listener((share_partition.log,), waits.listener)
 
     def wake_all(self, share_partitions: Iterable[SharePartition]) -> None:
@@ -142,7 +143,7 @@ class WaitingFetches:
 
     def wake(self, share_partition: SharePartition) -> None:
         """There may be something to acquire of a share partition, or something to tell."""
-        waits = self._waits.get(share_partition)
+        waits = self.by_share_partition.get(share_partition)
         if waits is None:
             return
         if waits.is_served:

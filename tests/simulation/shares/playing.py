@@ -45,6 +45,8 @@ class History(NamedTuple):
     turns: int
     members: int
     steps: Sequence[Step]
+    is_steady: bool = True
+    """Whether requests of steady members need no handler."""
 
 
 def history_of(seed: int, steps: int = STEPS) -> History:
@@ -52,15 +54,16 @@ def history_of(seed: int, steps: int = STEPS) -> History:
     chosen = []
     for kind in rng.choices(list(WEIGHTS), list(WEIGHTS.values()), k=steps):
         values = FULL_BYTES if kind == "fill_disk" else VALUES.get(kind)
-        chosen.append(Step(kind, rng.randrange(4), rng.choice(values) if values else rng.randrange(1 << 10)))
-    return History(rng.random() < 0.5, rng.choice((0, 1, 2, 4)), rng.randrange(1, 5), chosen)
+        chosen.append(Step(kind, rng.randrange(4), rng.choice(values) if values else rng.randrange(1 << 11)))
+    is_durable, turns, members = rng.random() < 0.5, rng.choice((0, 1, 2, 4)), rng.randrange(1, 5)
+    return History(is_durable, turns, members, chosen, is_steady=rng.random() < 0.8)
 
 
 def play(history: History) -> ShareWorld:
     """Returns what became of it. Raises whatever says that a rule is broken."""
     defects: list[BaseException] = []
     with defects_of(defects), reproducible():
-        setup = setup_of(is_durable=history.is_durable, turns=history.turns)
+        setup = setup_of(is_durable=history.is_durable, turns=history.turns, is_steady=history.is_steady)
         world = ShareWorld(setup, history.members, defects)
         for step in history.steps:
             _take(world, step)

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from _wire.errors import ErrorCode
+from _wire.headers import decode_response_header, encode_request, encode_response
 from _wire.messages import initialize_share_group_state, read_share_group_state, read_share_group_state_summary
 from _wire.messages.incremental_alter_configs import (
     AlterableConfig,
@@ -17,8 +18,10 @@ from _wire.messages.share_acknowledge import (
     AcknowledgeTopic,
     ShareAcknowledgeRequest,
 )
-from _wire.messages.share_fetch import FetchPartition, FetchTopic, ShareFetchRequest
+from _wire.messages.share_fetch import AcknowledgementBatch as FetchedBatch
+from _wire.messages.share_fetch import FetchPartition, FetchTopic, ShareFetchRequest, ShareFetchResponse
 from _wire.records import batch_headers, build_batch, parse_batch
+from coordinator.broker.share.steady_requests import SteadyShares
 from coordinator.core.client_connection import ClientConnection
 from tests.simulation.calls import LOST, Ask, Call
 from tests.simulation.history import ClientSetup, Setup
@@ -37,6 +40,7 @@ SETTINGS: Final = {
     "share.coordinator.snapshot.update.records.per.snapshot": "3",
 }
 PATIENCE_MS: Final = 120_000
+LENGTH_BYTES: Final = 4
 
 
 class ShareServer(WorldServer):
@@ -48,7 +52,15 @@ class ShareServer(WorldServer):
         self.setup = setup
         self._observe_commit = lambda *_: lambda response: None
         self._observe_marker = lambda *_: lambda response: None
-        SimulatedServer.__init__(self, config_of(setup, SETTINGS), partitions=setup.partitions, steps_per_slice=10)
+        SimulatedServer.__init__(
+            self,
+            config_of(setup, SETTINGS),
+            partitions=setup.partitions,
+            has_steady_commits=setup.has_steady_commits,
+            steps_per_slice=10,
+        )
+        self.steady_shares = 0
+        """Requests that needed no handler."""
 
     def _create_topics(self) -> None:
         super()._create_topics()
@@ -59,11 +71,34 @@ class ShareCall(Call):
     """A request on a connection that goes on."""
 
     def __init__(
-        self, server: WorldServer, ask: Ask, name: str, connection: ClientConnection, on_error: Callable[[Any], None]
+        self, server: ShareServer, ask: Ask, name: str, connection: ClientConnection, on_error: Callable[[Any], None]
     ) -> None:
         self.client_connection = connection  # type: ignore[assignment]
         self.answered_ms = 0
         super().__init__(server, ask, name, on_error)
+
+    def _run(self) -> None:
+        """As a connection does it, by whose frames steady requests are found."""
+        server = self._server
+        assert isinstance(server, ShareServer)
+        shares = server.sessions.shares
+        if server.has_steady_commits and isinstance(shares, SteadyShares):
+            frame = encode_request(1, self.context.client_id, self.ask.message, self.ask.version)[LENGTH_BYTES:]
+            steady = shares.read(frame, self)
+            if steady is not None:
+                server.steady_shares += 1
+                if steady.answer is not None:
+                    self.send_frame(steady.answer)
+                return
+        super()._run()
+
+    def send_frame(self, frame: bytes) -> None:
+        """Get the answer to a steady request."""
+        message = self.context.route.api.response
+        _, start = decode_response_header(frame, self.ask.message.API_KEY, self.ask.version, LENGTH_BYTES)
+        response = message.decode(frame, self.ask.version, start)
+        assert encode_response(1, response, self.ask.version) == frame, "it is not what an encoder writes"
+        self.send_response(response)
 
     def send_response(self, response: Any) -> None:
         self.answered_ms = self._server.now_ms
@@ -73,8 +108,10 @@ class ShareCall(Call):
 class Member:
     """A member: its connection, its share session, and the request that it waits for."""
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, version: int) -> None:
         self.name = name
+        self.version = version
+        """Of ShareFetch and ShareAcknowledge."""
         self.connection = ClientConnection()
         self.epoch = 0
         self.call: ShareCall | None = None
@@ -89,12 +126,14 @@ class ShareWorld:
         self.defects = defects
         self.seen: Counter[str] = Counter()
         self.server = ShareServer(setup)
-        self.members = [Member(f"m{number}") for number in range(members)]
+        self.members = [Member(f"m{number}", 2 - number % 2) for number in range(members)]
         self.partitions = [Delivered() for _ in range(PARTITIONS)]
         self.producing: list[tuple[Call, int, list[bytes]]] = []
         self.values = 0
         self.answered_ms = 0
         """When the answer came that is being read."""
+        self.answers: list[str] = []
+        """All that members got, in the order in which they read it."""
         self.topic_id = self.server.node.storage.image.topic_id(TOPIC)
         self._configure()
         self._initialize()
@@ -153,11 +192,20 @@ class ShareWorld:
     # ---- members
 
     def fetch(self, member: Member, value: int) -> None:
-        """Open a session with all partitions, or go on with it."""
-        named = range(PARTITIONS) if member.epoch == 0 else ()
-        topics = [
-            FetchTopic(topic_id=self.topic_id, partitions=[FetchPartition(partition_index=each) for each in named])
-        ]
+        """Open a session with all partitions, or go on with it; perhaps acknowledge what the member holds of one."""
+        if self._is_busy(member):
+            return
+        partition, kind = value // 24 % PARTITIONS, (1, 1, 2, 3)[value // 48 % 4]
+        held = self.partitions[partition].held_by(member.name) if member.epoch and value // 192 % 2 else []
+        topics = []
+        if member.epoch == 0:
+            topics = [
+                _fetched_topic(self.topic_id, [FetchPartition(partition_index=each) for each in range(PARTITIONS)])
+            ]
+        elif held:
+            batches = batches_of(FetchedBatch, held, kind, value // 384)
+            named = FetchPartition(partition_index=partition, acknowledgement_batches=batches)
+            topics = [_fetched_topic(self.topic_id, [named])]
         request = ShareFetchRequest(
             group_id=GROUP,
             member_id=member.name,
@@ -167,22 +215,26 @@ class ShareWorld:
             max_bytes=1 << 20,
             max_records=(1, 2, 5, 500)[value // 3 % 4],
             batch_size=500,
-            share_acquire_mode=value // 12 % 2,
-            topics=topics if named else [],
+            share_acquire_mode=value // 12 % 2 if member.version > 1 else 0,
+            topics=topics,
         )
-        self._send(member, request, lambda answer: self._fetched(member, answer))
+        in_time = self.partitions[partition].acknowledging(held, kind, self.server.now_ms)
+        self._send(member, request, lambda answer: self._fetched(member, answer, partition, in_time, kind))
 
-    def _fetched(self, member: Member, answer: Any) -> None:
+    def _fetched(self, member: Member, answer: Any, partition: int, in_time: list[int], kind: int) -> None:
         self._count_up(member, answer)
-        for topic in answer.responses:
-            for data in topic.partitions:
-                values = _values(bytes(data.records or b""))
-                for one in data.acquired_records:
-                    for offset in range(one.first_offset, one.last_offset + 1):
-                        self.partitions[data.partition_index].delivered(
-                            member.name, offset, values[offset], one.delivery_count, self.answered_ms
-                        )
-                        self.seen[f"delivery {one.delivery_count}"] += 1
+        fetched = [data for topic in answer.responses for data in topic.partitions]
+        if in_time:
+            errors = [data.acknowledge_error_code for data in fetched if data.partition_index == partition]
+            self._note(partition, in_time, kind, answer.error_code, errors)
+        for data in fetched:
+            values = _values(bytes(data.records or b""))
+            for one in data.acquired_records:
+                for offset in range(one.first_offset, one.last_offset + 1):
+                    self.partitions[data.partition_index].delivered(
+                        member.name, offset, values[offset], one.delivery_count, self.answered_ms
+                    )
+                    self.seen[f"delivery {one.delivery_count}"] += 1
 
     def acknowledge(self, member: Member, value: int) -> None:
         """A record, or all that the member holds of a partition; `value` says which, and what was done with it."""
@@ -192,12 +244,10 @@ class ShareWorld:
             return
         position = value // 8
         offsets = held if position % 3 == 0 else [held[position % len(held)]]
-        self._acknowledge(member, partition, offsets, kind)
+        self._acknowledge(member, partition, offsets, kind, value // 24)
 
-    def _acknowledge(self, member: Member, partition: int, offsets: list[int], kind: int) -> None:
-        batches = [
-            AcknowledgementBatch(first_offset=each, last_offset=each, acknowledge_types=[kind]) for each in offsets
-        ]
+    def _acknowledge(self, member: Member, partition: int, offsets: list[int], kind: int, form: int = 0) -> None:
+        batches = batches_of(AcknowledgementBatch, offsets, kind, form)
         topic = AcknowledgeTopic(
             topic_id=self.topic_id,
             partitions=[AcknowledgePartition(partition_index=partition, acknowledgement_batches=batches)],
@@ -205,7 +255,7 @@ class ShareWorld:
         request = ShareAcknowledgeRequest(
             group_id=GROUP, member_id=member.name, share_session_epoch=member.epoch, topics=[topic]
         )
-        if member.call is not None and member.call.response is None:
+        if self._is_busy(member):
             return
         in_time = self.partitions[partition].acknowledging(offsets, kind, self.server.now_ms)
         self._send(member, request, lambda answer: self._acknowledged(member, partition, in_time, kind, answer))
@@ -213,7 +263,10 @@ class ShareWorld:
     def _acknowledged(self, member: Member, partition: int, offsets: list[int], kind: int, answer: Any) -> None:
         self._count_up(member, answer)
         errors = [data.error_code for topic in answer.responses for data in topic.partitions]
-        if answer.error_code == ErrorCode.NONE and errors == [ErrorCode.NONE]:
+        self._note(partition, offsets, kind, answer.error_code, errors)
+
+    def _note(self, partition: int, offsets: list[int], kind: int, error: int, errors: list[int]) -> None:
+        if error == ErrorCode.NONE and errors == [ErrorCode.NONE]:
             self.partitions[partition].acknowledged(offsets, kind)
             self.seen[f"acknowledged {kind}"] += len(offsets)
         else:
@@ -225,12 +278,17 @@ class ShareWorld:
         elif answer.error_code == ErrorCode.NONE:
             member.epoch += 1
 
+    def _is_busy(self, member: Member) -> bool:
+        return member.call is not None and member.call.response is None
+
     def _send(self, member: Member, message: Any, answered: Callable[[Any], None]) -> None:
-        if member.call is not None and member.call.response is None:
+        if self._is_busy(member):
             return
         self.hear(member)
         member.answered = answered
-        member.call = ShareCall(self.server, Ask(message, 2), member.name, member.connection, lambda error: None)
+        member.call = ShareCall(
+            self.server, Ask(message, member.version), member.name, member.connection, lambda error: None
+        )
         self.server.turn()
 
     def hear(self, member: Member) -> None:
@@ -240,6 +298,7 @@ class ShareWorld:
             if call.response is not LOST:
                 assert member.answered is not None
                 self.answered_ms = call.answered_ms
+                self.answers.append(f"{member.name} {_without_times(call.response, member.version)}")
                 member.answered(call.response)
 
     def disconnect(self, member: Member, value: int) -> None:
@@ -340,6 +399,37 @@ class ShareWorld:
         return [partitions.get(TOPIC, number).high_watermark for number in range(PARTITIONS)]
 
 
+def _without_times(response: Any, version: int) -> str:
+    """What a client reads, with the values of records in place of their batches."""
+    answer = type(response).decode(response.encode(version), version, 0)
+    said = str(answer)
+    for topic in answer.responses:
+        for data in topic.partitions:
+            if isinstance(answer, ShareFetchResponse):
+                said = said.replace(f"records={data.records!r}", f"records={_values(bytes(data.records or b''))}")
+    return said
+
+
+def _fetched_topic(topic_id: bytes, partitions: list[FetchPartition]) -> FetchTopic:
+    return FetchTopic(topic_id=topic_id, partitions=partitions)
+
+
+def batches_of(make: Callable[..., Any], offsets: list[int], kind: int, form: int) -> list[Any]:
+    """These offsets in batches: each by itself, or neighbours together, with one type or with one for each."""
+    runs: list[list[int]] = []
+    for offset in offsets:
+        if form % 3 and runs and runs[-1][1] == offset - 1:
+            runs[-1][1] = offset
+        else:
+            runs.append([offset, offset])
+    return [
+        make(
+            first_offset=first, last_offset=last, acknowledge_types=[kind] * (last - first + 1 if form % 3 == 2 else 1)
+        )
+        for first, last in runs
+    ]
+
+
 def _values(data: bytes) -> dict[int, bytes]:
     """Offset → value."""
     found: dict[int, bytes] = {}
@@ -349,5 +439,7 @@ def _values(data: bytes) -> dict[int, bytes]:
     return found
 
 
-def setup_of(*, is_durable: bool, turns: int) -> Setup:
-    return Setup((ClientSetup(GROUP),), is_durable=is_durable, turns=turns, roll_ms=60_000)
+def setup_of(*, is_durable: bool, turns: int, is_steady: bool) -> Setup:
+    return Setup(
+        (ClientSetup(GROUP),), is_durable=is_durable, turns=turns, roll_ms=60_000, has_steady_commits=is_steady
+    )
