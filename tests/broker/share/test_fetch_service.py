@@ -50,7 +50,7 @@ def noted_reads(shares: VirtualShares, monkeypatch: pytest.MonkeyPatch) -> list[
 
 
 def assert_nothing_waits(shares: VirtualShares) -> None:
-    assert not shares.waiting._waits
+    assert not shares.waiting.by_share_partition
     requested = shares.iterations_requested
     shares.produce("orders", batch(b"later"))
     assert shares.iterations_requested == requested, "a listener was left"
