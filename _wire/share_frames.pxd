@@ -130,7 +130,6 @@ cdef inline bint read_share_partition(
 ) noexcept:
     """Read a partition, and pass over its batches."""
     cdef ShareBatch batch
-    cdef int32_t number
     if fields.end - position[0] < 4:
         return False
     batches.partition = <int32_t>load_uint32(position[0])
@@ -138,7 +137,7 @@ cdef inline bint read_share_partition(
     if not take_count(position, fields.end, True, &batches.count):
         return False
     batches.first = position[0]
-    for number in range(batches.count):
+    for _ in range(batches.count):
         if not read_share_batch(position, fields, &batch):
             return False
     return no_tags(position, fields.end)

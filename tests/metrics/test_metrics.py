@@ -5,7 +5,9 @@ import pytest
 from _wire.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
 from coordinator.metrics.declarations import METRICS, Kind
 from tests.admin.http_client import Scrape, with_node
-from tests.metrics.traffic import COMMITTED, GROUP, HEARTBEATS, SHARED
+from tests.metrics.traffic import COMMITTED, GROUP, HEARTBEATS, SHARED, sharing
+from tests.node.handlers.test_share import AUTHORIZED
+from tests.servers import RunningServer
 from tests.wire_client import WireClient
 
 COORDINATOR = "kafka_server_group_coordinator_metrics"
@@ -184,3 +186,24 @@ def test_share_sessions_and_records_in_flight(scrape):
     assert scrape.value("kafka_server_sharepartitionmetrics_inflightmessagecount", **of) == SHARED
     assert scrape.value("kafka_server_sharepartitionmetrics_inflightbatchcount", **of) == 1
     assert scrape.value("kafka_server_sharepartitionmetrics_acquisitionlocktimeout_total", **of) == 0
+
+
+@pytest.mark.parametrize("settings", [{}, AUTHORIZED], ids=["steady", "handlers"])
+def test_requests_about_records_of_share_groups_count_the_same_without_their_handlers(tmp_path, settings):
+    with RunningServer(tmp_path, {"admin.listener": "127.0.0.1:0"} | settings) as server:
+        with sharing(server) as client:
+            client.acknowledge({0: [(9, 9, [2])]})
+            client.acknowledge({0: [(9, 9, [1])]})
+            client.fetch(acks={0: [(8, 8, [1])]})
+            client.fetch(acks={0: [(8, 8, [1])]})
+            client.fetch()
+        scrape = Scrape(server.admin)
+    answered = {
+        name: scrape.value(f"{REQUESTS}_totaltimems_count", request=name) for name in ("ShareFetch", "ShareAcknowledge")
+    }
+    # One of them loads the share partition, if the one that opens the session does not.
+    assert answered["ShareFetch"] in (4, 5)
+    assert answered["ShareAcknowledge"] == 4
+    assert scrape.value(f"{REQUESTS}_errors_total", request="ShareFetch", error="NONE") == answered["ShareFetch"]
+    assert scrape.value(f"{REQUESTS}_errors_total", request="ShareAcknowledge", error="NONE") == 3
+    assert scrape.value(f"{REQUESTS}_errors_total", request="ShareAcknowledge", error="INVALID_RECORD_STATE") == 1

@@ -93,7 +93,7 @@ def server_with_traffic(folder: Path) -> Iterator[RunningServer]:
 
 
 @contextmanager
-def sharing(server: RunningServer) -> Iterator[None]:
+def sharing(server: RunningServer) -> Iterator[ShareClient]:
     """A member of a share group that has acknowledged some of the records that it has acquired, and is still there."""
     with ShareClient(server.bootstrap) as client:
         client.make_topic("shared")
@@ -103,4 +103,4 @@ def sharing(server: RunningServer) -> Iterator[None]:
         first_fetch(client)
         client.acknowledge({0: [(1, 5, [1, 1, 1, 2, 3])]})
         client.acknowledge({0: [(6, 7, [4])]}, is_renew_ack=True)
-        yield
+        yield client

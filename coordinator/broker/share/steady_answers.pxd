@@ -16,4 +16,5 @@ cdef class AnsweredPartition:
     cdef list acquired
 
 
+cdef AnsweredPartition answered_partition(bytes topic_id, int32_t partition)
 cdef bytes answer_of(const ShareFields *fields, list partitions, int32_t lock_timeout_ms)

@@ -19,6 +19,12 @@ cdef class AnsweredPartition:
     """A partition in a response. Of the response to a ShareAcknowledge, the error is that of the acknowledgement."""
 
 
+cdef AnsweredPartition answered_partition(bytes topic_id, int32_t partition):
+    cdef AnsweredPartition answered = AnsweredPartition.__new__(AnsweredPartition)
+    answered.topic_id, answered.partition, answered.records, answered.acquired = topic_id, partition, b"", []
+    return answered
+
+
 cdef bytes answer_of(const ShareFields *fields, list partitions, int32_t lock_timeout_ms):
     """The response with these partitions, those of a topic together, with its length."""
     cdef dict by_topic = {}

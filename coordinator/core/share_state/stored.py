@@ -6,8 +6,6 @@ A snapshot has all that is known of a share partition; the updates after it have
 from collections.abc import Container, Iterable
 from typing import Final, Protocol
 
-import msgspec
-
 from _wire.embedded import decode_versioned, encode_versioned, prefix_of
 from _wire.messages.share_snapshot_record import ShareSnapshotKey, ShareSnapshotValue
 from _wire.messages.share_snapshot_record import StateBatch as SnapshotBatch
@@ -156,14 +154,20 @@ def updated(
     """The state after an update of it; the batches are packed."""
     start_offset = state.start_offset if start_offset == BY_STRATEGY else start_offset
     leader_epoch = state.leader_epoch if leader_epoch == NO_EPOCH else leader_epoch
-    return msgspec.structs.replace(
-        state,
-        leader_epoch=leader_epoch,
-        start_offset=start_offset,
-        delivery_complete_count=delivery_complete_count,
-        batches=merged(state.batches, batches, start_offset),
-        updates=state.updates + 1,
-        highest_leader_epoch=max(state.highest_leader_epoch, leader_epoch),
+    highest = state.highest_leader_epoch
+    return ShareState(
+        state.of,
+        state.snapshot_epoch,
+        state.state_epoch,
+        leader_epoch,
+        start_offset,
+        delivery_complete_count,
+        merged(state.batches, batches, start_offset),
+        state.created_ms,
+        state.written_ms,
+        state.updates + 1,
+        state.highest_state_epoch,
+        highest if highest > leader_epoch else leader_epoch,
     )
 
 

@@ -1,6 +1,7 @@
-"""Reads that go on where an earlier one has ended, in the active segment. Compiled: consumers that keep up make no others.
+"""Reads that go on where an earlier one has ended, in the active segment.
 
-Everything else, and every doubt about what was read, is left to `segments/reads.py`.
+Compiled: consumers that keep up make no others. Everything else, and every doubt about what was read, is left to
+`segments/reads.py`.
 """
 
 from libc.stdint cimport int64_t

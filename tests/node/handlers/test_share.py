@@ -32,6 +32,7 @@ from _wire.messages.share_fetch import (
 from _wire.messages.share_group_heartbeat import ShareGroupHeartbeatRequest
 from _wire.messages.update_features import FeatureUpdateKey, UpdateFeaturesRequest
 from _wire.records import build_batch
+from coordinator.config.authorizer_keys import STANDARD_AUTHORIZER
 from coordinator.security.acls.model import AclOperation, PatternType, PermissionType, ResourceType
 from coordinator.testing import Coordinator
 from tests.front.quota_client import QuotaClient
@@ -174,14 +175,19 @@ def acknowledge_errors(answer: Any) -> dict[int, ErrorCode]:
     }
 
 
-@pytest.fixture
-def server() -> Iterator[Coordinator]:
-    settings = {"group.share.max.share.sessions": "200", "authorizer.class.name": STANDARD, "super.users": "User:admin"}
-    with Coordinator(settings | {"allow.everyone.if.no.acl.found": "true"}) as running:
+AUTHORIZED: Final = {
+    "authorizer.class.name": STANDARD_AUTHORIZER,
+    "super.users": "User:admin",
+    "allow.everyone.if.no.acl.found": "true",
+}
+"""With an authorizer all requests go to their handlers; without one, most need none."""
+with_authorizer = pytest.mark.parametrize("server", [AUTHORIZED], indirect=True)
+
+
+@pytest.fixture(params=[AUTHORIZED, {}], ids=["handlers", "steady"])
+def server(request: pytest.FixtureRequest) -> Iterator[Coordinator]:
+    with Coordinator({"group.share.max.share.sessions": "200"} | request.param) as running:
         yield running
-
-
-STANDARD: Final = "org.apache.kafka.metadata.authorizer.StandardAuthorizer"
 
 
 @pytest.fixture
@@ -352,6 +358,7 @@ def test_partitions_that_were_never_initialized_are_an_error(client):
     assert errors(client.fetch(0, max_wait_ms=50)) == {0: ErrorCode.UNKNOWN_SERVER_ERROR}
 
 
+@with_authorizer
 def test_a_topic_that_may_not_be_read_is_refused_at_every_fetch(client):
     first_fetch(client)
     allow_only_admin(client, ResourceType.TOPIC, "orders")
@@ -360,6 +367,7 @@ def test_a_topic_that_may_not_be_read_is_refused_at_every_fetch(client):
     assert errors(client.acknowledge({0: [(0, 2, ACCEPT)]})) == {0: ErrorCode.TOPIC_AUTHORIZATION_FAILED}
 
 
+@with_authorizer
 def test_a_group_that_may_not_be_read_is_refused_as_a_whole(client):
     first_fetch(client)
     allow_only_admin(client, ResourceType.GROUP, GROUP)
