@@ -83,7 +83,7 @@ MUTANTS: Final = (
     Mutant(
         "share sessions have no limit",
         "ShareSessions.open",
-        "if len(self._sessions) >= self._sessions_max:",
+        "if len(self.by_member) >= self._sessions_max:",
         "if False:",
     ),
     Mutant(
@@ -149,7 +149,7 @@ MUTANTS: Final = (
     ),
     Mutant(
         "a share partition that was fenced goes on",
-        "SharePartition.store",
+        "SharePartition._completed",
         "if error in FENCING:",
         "if False:",
     ),
@@ -216,7 +216,7 @@ MUTANTS: Final = (
     ),
     Mutant(
         "more records are in flight than there may be",
-        "acquisition.acquire",
+        "acquisition.acquire_read",
         "room = limits.record_locks_max - window.in_flight()",
         "room = limits.record_locks_max",
     ),

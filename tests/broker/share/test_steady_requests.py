@@ -70,14 +70,20 @@ class Client:
         batches = [AcknowledgementBatch(first_offset=a, last_offset=b, acknowledge_types=types) for a, b, types in acks]
         partition = FetchPartition(partition_index=0, acknowledgement_batches=batches)
         topics = [FetchTopic(topic_id=self.topic_id, partitions=[partition])] if acks else []
-        given = {"max_wait_ms": 0, "min_bytes": 1, "max_bytes": 1 << 20, "max_records": 500, "batch_size": 500}
+        given: dict[str, Any] = {
+            "max_wait_ms": 0,
+            "min_bytes": 1,
+            "max_bytes": 1 << 20,
+            "max_records": 500,
+            "batch_size": 500,
+        }
         given |= {"group_id": GROUP, "member_id": "a", "share_session_epoch": self.session.epoch, "topics": topics}
         return self.read(ShareFetchRequest(**given | fields), version)
 
     def acknowledge(self, *acks: tuple[int, int, list[int]], **fields: Any) -> SteadyShareRequest | None:
         batches = [AcknowledgedBatch(first_offset=a, last_offset=b, acknowledge_types=types) for a, b, types in acks]
         partition = AcknowledgePartition(partition_index=0, acknowledgement_batches=batches)
-        given = {"group_id": GROUP, "member_id": "a", "share_session_epoch": self.session.epoch}
+        given: dict[str, Any] = {"group_id": GROUP, "member_id": "a", "share_session_epoch": self.session.epoch}
         topics = [AcknowledgeTopic(topic_id=self.topic_id, partitions=[partition])]
         return self.read(ShareAcknowledgeRequest(**given | {"topics": topics} | fields), VERSION)
 
@@ -230,7 +236,7 @@ def test_who_waits_for_a_share_partition_comes_first():
     assert waiting.is_waiting
     assert client.fetch() is None
     client.shares.produce(TOPIC, batch(b"a"))
-    client.shares.run()
+    client.shares.end_iteration()
     assert waiting.acquired == [(0, 0, 0, 1)]
     assert client.acquired(client.fetch()) == []
 
