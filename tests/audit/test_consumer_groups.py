@@ -8,6 +8,7 @@ import pytest
 
 from coordinator.audit import schema
 from coordinator.core.causes import Cause
+from coordinator.core.consumer.member import LEAVE_EPOCH
 from tests.audit.consumer_stories import named
 from tests.core.consumer.classic_bytes import assignment
 from tests.core.consumer.test_migration import classic_group, join, mixed_group
@@ -135,6 +136,19 @@ def test_a_member_that_is_silent_is_removed_with_when_it_was_last_heard(pair):
     assert last(pair, schema.RebalanceStarted).cause is Cause.SESSION_EXPIRED
     stable = last(pair, schema.GenerationStable)
     assert (stable.silent_partition_ms, stable.unowned_partition_ms) == (45_000, 0)
+
+
+@pytest.mark.parametrize(
+    ("owned", "unclaimed"), [({"t": [0, 1]}, {"t": [2]}), ({"t": [0, 1, 2]}, {}), ({}, {"t": [0, 1, 2]}), (None, {})]
+)
+def test_what_a_member_was_told_of_and_does_not_own_by_its_own_account(pair, owned, unclaimed):
+    pair.beat("b", LEAVE_EPOCH)
+    pair.beat("a", 3)
+    assert last(pair, schema.MemberReconciled).gained == {"t": [2]}
+    pair.enter("c")
+    pair.beat("a", 4, owned=owned)
+    step = last(pair, schema.MemberReconciled)
+    assert (step.member.member_id, step.unclaimed) == ("a", unclaimed)
 
 
 def test_a_member_that_does_not_give_up_in_time_is_removed_for_that(world):

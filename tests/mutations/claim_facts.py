@@ -245,4 +245,22 @@ MUTANTS: Final = (
         "history.owners.is_unsure = True",
         "pass",
     ),
+    Mutant(
+        "who was revoked a partition had it until then, whenever it was heard last",
+        "Owners.gave_up",
+        "elif is_unsure and owner.is_revoked:",
+        "elif False:",
+    ),
+    Mutant(
+        "a member has all that it was told of, whatever it says",
+        "MemberUpdate._unclaimed",
+        "return not_among(self._owned, self.had.assigned)",
+        "return NO_PARTITIONS",
+    ),
+    Mutant(
+        "what a dropped rebalance gives back has no owner until an event says so",
+        "groups._converted",
+        "if event.group_type in OF_EPOCHS:",
+        "if False:",
+    ),
 )

@@ -66,12 +66,12 @@ class Recorder:
 
     def _synced(self, request: Request, response: Any, member_id: str) -> None:
         message = request.message
-        if message.assignments:
-            parts = {assignment.member_id: assignment.assignment for assignment in message.assignments}
-        else:
+        parts = {assignment.member_id: assignment.assignment for assignment in message.assignments}
+        # What the leader of a group computes that has changed its type meanwhile counts no more.
+        is_whole = bool(parts) and self._kind is not ConsumerGroup and parts.get(member_id) == response.assignment
+        if not is_whole:
             parts = {member_id: response.assignment}
         assigned = {each: partitions_of(part, self._topics) for each, part in parts.items()}
-        is_whole = bool(message.assignments)
         self._truth.plans.append(
             Plan(self._server.now_ms, message.generation_id, response.protocol_name or "", assigned, is_whole=is_whole)
         )

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from tests.world.corpus import FOUND
 from tests.world.history import Action, ConsumerSetup, History, Setup
 from tests.world.playing import Played, play
 from tests.world.spans import FOREVER, Spans, last_before, overlap, without
@@ -130,3 +131,10 @@ def test_the_lag_of_the_group():
     world = played(Action(20_000, "kill"), Action(20_000, "kill", 1))
     before, after = world.truth.lags_at(at(world, 20_000)), world.truth.lags_at(at(world, 30_000))
     assert after[-1] - before[-1] == 6 * 10 * 20
+
+
+def test_what_a_leader_assigns_after_its_group_has_changed_its_type_was_never_assigned():
+    world = play(FOUND["what a leader assigns after its group has changed its type counts no more"])
+    first = next(plan for plan in world.truth.plans if "i-1-00000001" in plan.assigned)
+    assert not first.is_whole
+    assert not first.assigned["i-1-00000001"]

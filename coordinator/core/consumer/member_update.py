@@ -57,7 +57,7 @@ from coordinator.core.consumer.subscription import (
 )
 from coordinator.core.consumer.target import TargetInput, compute_target, is_due
 from coordinator.core.consumer.target_events import TargetComputationStarted
-from coordinator.core.consumer.topic_partitions import TopicPartitions
+from coordinator.core.consumer.topic_partitions import NO_PARTITIONS, EpochsByPartition, TopicPartitions, not_among
 from coordinator.core.consumer.workers import COMPUTE_TARGET, RESOLVE_PATTERNS
 from coordinator.core.decision import Effect, OperationContext
 from coordinator.core.event import Event
@@ -434,6 +434,7 @@ class MemberUpdate:
                 # That of a new member is in the event of its join.
                 client_connection=context.client_connection if type(self._sender) is Existing else None,
                 last_heard_ms=self._heard_before(),
+                unclaimed=self._unclaimed(),
             )
             self.events.append(assigned)
         return current
@@ -444,6 +445,12 @@ class MemberUpdate:
         if type(sender) is not Existing:
             return None
         return heard_before(last_heard_ms(self._group.group_id, sender.member, self._context), self._context)
+
+    def _unclaimed(self) -> EpochsByPartition:
+        """What the member was assigned and does not own, as it says. One of the classic protocol has given all up."""
+        if self._owned is None or self.metadata.classic is not None or type(self._sender) is not Existing:
+            return NO_PARTITIONS
+        return not_among(self._owned, self.had.assigned)
 
     def _subscribed_ids(self) -> frozenset[bytes]:
         """Mostly all members name the same topics, so the group remembers what was found last."""

@@ -11,7 +11,7 @@ from coordinator.core.causes import Cause
 from coordinator.explain.changes import Changes, Removal
 from coordinator.explain.fold.members import BY_REQUEST, apply_removal
 from coordinator.explain.folded_group import PREPARING, REBALANCE_STATES, STABLE, FoldedGroup
-from coordinator.explain.generation import Outcome
+from coordinator.explain.generation import OF_EPOCHS, Outcome
 from coordinator.explain.known_member import MemberSoFar
 from coordinator.explain.owners import EAGER_ASSIGNORS, Owners, without
 from coordinator.explain.protocols.table import protocol_of
@@ -36,6 +36,9 @@ def _converted(history: FoldedGroup, event: schema.GroupConverted) -> None:
     for departed in event.departed:
         apply_removal(history, departed, event.time_ms, event.seq)
     _apply_members(history, event, event.members)
+    if event.group_type in OF_EPOCHS:
+        for each in event.members:
+            history.owners.is_given_back(each.member.member_id, each.partitions, event.time_ms)
 
 
 def _group_removed(history: FoldedGroup, event: schema.GroupRemoved) -> None:
