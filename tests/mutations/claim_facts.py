@@ -263,4 +263,34 @@ MUTANTS: Final = (
         "if event.group_type in OF_EPOCHS:",
         "if False:",
     ),
+    Mutant(
+        "a member has seen all pauses, whenever it joined",
+        "Pauses.around",
+        "and end_ms >= since_ms",
+        "",
+    ),
+    Mutant(
+        "who names an older generation had what the newest one assigned it",
+        "groups._learned_until",
+        "return stable.ended_ms - 1",
+        "return None",
+    ),
+    Mutant(
+        "who says why it joins has got the answer to its SyncGroup",
+        "members._had_until",
+        "event.state == STABLE and not event.reason.startswith(REVOKES)",
+        "event.state == STABLE and not event.reason",
+    ),
+    Mutant(
+        "the partitions of who comes back had an owner all the time, if the epoch rises with it",
+        "rebalances._note_replaced",
+        "if replacement.stopped_ms is not None:",
+        "if False:",
+    ),
+    Mutant(
+        "whose commit names an older generation is not known to live",
+        "LIVES",
+        "ErrorCode.ILLEGAL_GENERATION, ErrorCode.REBALANCE_IN_PROGRESS",
+        "ErrorCode.REBALANCE_IN_PROGRESS",
+    ),
 )

@@ -67,7 +67,7 @@ class ConnectionAtRemoval(msgspec.Struct, frozen=True):
 
 
 UNKNOWN = ConnectionAtRemoval()
-LIVES: Final = frozenset({ErrorCode.REBALANCE_IN_PROGRESS, ErrorCode.UNKNOWN_MEMBER_ID})
+LIVES: Final = frozenset({ErrorCode.ILLEGAL_GENERATION, ErrorCode.REBALANCE_IN_PROGRESS, ErrorCode.UNKNOWN_MEMBER_ID})
 """How a commit is refused of a client that is a member, or was one."""
 UNKNOWN_MEMBER: Final = ErrorCode.UNKNOWN_MEMBER_ID.name
 
@@ -206,7 +206,8 @@ def _open_or_closed(
     has_committed = member.committed_ms is not None and member.committed_ms > closed_ms
     if renewed_ms > connection.closed_ms or has_committed:
         return UNKNOWN
-    return ConnectionAtRemoval(False, closed_ms, environment.pauses.around(connection.closed_ms))
+    joined_ms = (member.joined_ms or 0) - environment.wall.step_ms
+    return ConnectionAtRemoval(False, closed_ms, environment.pauses.around(connection.closed_ms, joined_ms))
 
 
 def heard_until(heard_ms: int | None, connection: ConnectionAtRemoval) -> int | None:

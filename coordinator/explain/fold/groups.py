@@ -213,7 +213,17 @@ def _share_records(history: FoldedGroup, event: schema.ShareRecords) -> None:
 def _rejected(history: FoldedGroup, event: schema.RequestRejected) -> None:
     history.rejected.append(event)
     if event.error == "ILLEGAL_GENERATION" and not event.injected and not _has_joined(history, event):
-        history.owners.gave_up(event.member.member_id, event.time_ms)
+        history.owners.gave_up(
+            event.member.member_id, event.time_ms, consumed_ms=_learned_until(history, event.request_generation_id)
+        )
+
+
+def _learned_until(history: FoldedGroup, named_id: int | None) -> int | None:
+    """Until when a client that names a generation had what it was assigned: it never learned of a later one."""
+    stable = history.latest_stable
+    if stable is None or stable.ended_ms is None or named_id is None or named_id >= stable.generation_id:
+        return None
+    return stable.ended_ms - 1
 
 
 def _has_joined(history: FoldedGroup, event: schema.RequestRejected) -> bool:

@@ -6,7 +6,7 @@ from typing import Any, Final
 from coordinator.audit import schema
 from coordinator.audit.schema import AuditEvent
 from coordinator.core.causes import Cause
-from coordinator.explain.changes import Changes, FoundTopics, misses_heartbeats
+from coordinator.explain.changes import Changes, FoundTopics, Replacement, misses_heartbeats
 from coordinator.explain.fold.members import keeps_what_it_owns, may_keep_what_it_owns
 from coordinator.explain.folded_group import EMPTY, RECONCILED, STABLE, FoldedGroup
 from coordinator.explain.generation import OF_EPOCHS, Generation, LateTarget, Outcome
@@ -36,6 +36,8 @@ def _rebalance_started(history: FoldedGroup, event: schema.RebalanceStarted) -> 
     if previous is not None and previous.outcome is Outcome.STABLE:
         previous.replaced_while_stable += earlier
         changes.replaced = [replacement for replacement in changes.replaced if replacement.at_ms >= event.time_ms]
+        if is_epoch:
+            _note_replaced(history, changes.replaced)
     generation.changes = changes
     awaiting = history.awaiting
     if awaiting is not None and event.generation_id - awaiting.generation_id > EPOCHS_AWAITED_MAX:
@@ -80,6 +82,13 @@ def _rebalance_started(history: FoldedGroup, event: schema.RebalanceStarted) -> 
             generation.part_of(joined.member).join_ms = 0
     if event.cause in JOINS and event.member is not None and event.member.member_id in history.members:
         generation.part_of(event.member).join_ms = 0
+
+
+def _note_replaced(history: FoldedGroup, replaced: list[Replacement]) -> None:
+    """With who comes back the epoch rises: what it had had no owner until it has that again, which an event tells."""
+    for replacement in replaced:
+        if replacement.stopped_ms is not None:
+            history.owners.gave_up(replacement.member.member_id, replacement.stopped_ms, is_unsure=True)
 
 
 def _patterns_resolved(history: FoldedGroup, event: schema.PatternsResolved) -> None:

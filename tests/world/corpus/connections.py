@@ -260,4 +260,13 @@ FOUND: Final[dict[str, History]] = {
         Action(16_000, "grow_topic", 0, 3),
         Action(26_500, "mute", 0, 20_000),
     ),
+    "the answer to a SyncGroup is lost, and its member says again what it said when it joined": history(
+        [JAVA, JAVA._replace(starts=False)],
+        Action(43_076, "block", 0, 6_782),
+        Action(45_568, "kill", 1, 6_042),
+        Action(48_438, "close", 0, 5_536),
+        Action(51_702, "proxy_all", 0, 821),
+        until_ms=90_000,
+        seed=84_006_336,
+    ),
 }

@@ -203,4 +203,12 @@ FOUND: Final[dict[str, History]] = {
         max_size=2,
         seed=83_002_069,
     ),
+    "a member that was removed twice comes again with nothing, as another one gets all": history(
+        [MODERN, MODERN, MODERN],
+        Action(10_169, "remove_member", 1),
+        Action(11_971, "proxy_all", 0, 26_970),
+        until_ms=90_000,
+        consumer_heartbeat_ms=3_000,
+        seed=84_002_320,
+    ),
 }

@@ -32,4 +32,22 @@ FOUND: Final[dict[str, History]] = {
     "a member joins before the topics of a regular expression are assigned": history(
         [MODERN._replace(topics=(), pattern="[tu]"), JAVA]
     ),
+    "an empty group is made anew with another type amid a storm": history(
+        [JAVA, LATER._replace(topics=("t",))],
+        Action(10_948, "create_other_topic", 0, 18),
+        Action(48_628, "delete_other_topic", 1, 12),
+        Action(57_309, "lose_host", 1, 1_233),
+        Action(75_764, "kill", 0, 2_811),
+        Action(84_429, "create_other_topic", 1, 7),
+        until_ms=90_000,
+        topics=(("t", 2), ("u", 1)),
+        max_size=1,
+        seed=84_009_157,
+    ),
+    "a static member comes back in the ms in which topics are found": history(
+        [MODERN._replace(instance_id="i-1"), ALL._replace(pattern="[tu]"), ALL._replace(topics=("t",))],
+        Action(3_811, "kill_coordinator", 0, 419),
+        Action(7_271, "close", 0, 2_711),
+        until_ms=90_000,
+    ),
 }

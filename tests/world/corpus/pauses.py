@@ -193,4 +193,12 @@ FOUND: Final[dict[str, History]] = {
         Action(7_549, "pause_coordinator", 0, 21_652),
         initial_delay_ms=3_000,
     ),
+    "a process joins right after a pause, and ends": history(
+        [JAVA, JAVA._replace(session_timeout_ms=15_000)],
+        Action(14_551, "pause_coordinator", 1, 9_348),
+        Action(18_804, "close", 1, 366),
+        Action(24_123, "kill", 1, 5_440),
+        topics=(("t", 1),),
+        seed=84_007_766,
+    ),
 }

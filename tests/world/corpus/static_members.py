@@ -273,4 +273,23 @@ FOUND: Final[dict[str, History]] = {
         max_size=4,
         seed=81_501_903,
     ),
+    "an epoch rises with a static member that comes back, as a topic has grown": history(
+        [JAVA._replace(instance_id="i-0"), MODERN._replace(instance_id="i-1")],
+        Action(14_483, "grow_topic", 0, 7),
+        Action(15_228, "kill", 1, 2_413),
+        Action(19_660, "close", 0, 8_088),
+        until_ms=40_000,
+        consumer_session_ms=15_000,
+        seed=84_003_457,
+    ),
+    "a static member never learns what it was assigned while it could not be reached": history(
+        [
+            JAVA._replace(max_poll_interval_ms=12_000),
+            JAVA._replace(instance_id="i-1", session_timeout_ms=15_000, max_poll_interval_ms=12_000),
+        ],
+        Action(23_259, "subscribe", 0, 6),
+        Action(23_737, "proxy", 1, 15_009),
+        Action(29_758, "grow_topic", 0, 3),
+        seed=84_005_387,
+    ),
 }
