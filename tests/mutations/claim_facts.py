@@ -284,7 +284,7 @@ MUTANTS: Final = (
     Mutant(
         "the partitions of who comes back had an owner all the time, if the epoch rises with it",
         "rebalances._note_replaced",
-        "if replacement.stopped_ms is not None:",
+        "if replacement.stopped_ms is not None and member is not None and member.awaits_part:",
         "if False:",
     ),
     Mutant(

@@ -345,6 +345,7 @@ def _replaced(history: FoldedGroup, event: schema.StaticMemberReplaced) -> None:
     tracked = history.members[event.member.member_id] = old or MemberSoFar(event.member)
     old_member = tracked.member
     tracked.member, tracked.joined_ms, tracked.replaced_ms = event.member, event.time_ms, event.time_ms
+    tracked.awaits_part = True
     # In a consumer group an event about its subscription follows, if that is another one.
     topics = event.old_subscribed_topics if history.group_type in OF_EPOCHS else event.subscribed_topics
     tracked.subscribed_topics = tuple(topics) or tracked.subscribed_topics

@@ -87,7 +87,8 @@ def _rebalance_started(history: FoldedGroup, event: schema.RebalanceStarted) -> 
 def _note_replaced(history: FoldedGroup, replaced: list[Replacement]) -> None:
     """With who comes back the epoch rises: what it had had no owner until it has that again, which an event tells."""
     for replacement in replaced:
-        if replacement.stopped_ms is not None:
+        member = history.members.get(replacement.member.member_id)
+        if replacement.stopped_ms is not None and member is not None and member.awaits_part:
             history.owners.gave_up(replacement.member.member_id, replacement.stopped_ms, is_unsure=True)
 
 
@@ -256,6 +257,7 @@ def _reconciled(history: FoldedGroup, event: schema.MemberReconciled) -> None:
         released = without(without(given_up, event.revoking), partitions)
         history.owners.revoked(member.member_id, released, event.time_ms, is_unsure=is_unsure)
     tracked.partitions, tracked.unnamed_partitions = partitions, event.unnamed_partitions
+    tracked.awaits_part = False
     tracked.left_ms = event.time_ms if event.member_epoch == schema.LEFT_FOR_A_MOMENT else None
     tracked.revoking = event.revoking
     tracked.set_revoking(is_revoking=event.revoking_count > 0)

@@ -130,8 +130,8 @@ def _begun(before: StateChange, now: StateChange) -> int:
     is_anew = now.is_consumer_group is not before.is_consumer_group and now.generation_id < before.generation_id
     rise = max(0, now.generation_id - (0 if is_anew else before.generation_id))
     was_waiting, is_waiting = before.state == PREPARING, now.state == PREPARING
-    if rise and was_waiting:
-        rise -= 1  # that one had begun before
+    if rise and was_waiting and not now.is_consumer_group:
+        rise -= 1  # that one had begun before; one that its group changes its type in is dropped
     has_emptied = now.state == EMPTY and bool(before.members) and not rise and not was_waiting
     return rise + (is_waiting and (not was_waiting or now.generation_id != before.generation_id)) + has_emptied
 

@@ -50,4 +50,16 @@ FOUND: Final[dict[str, History]] = {
         Action(7_271, "close", 0, 2_711),
         until_ms=90_000,
     ),
+    "a static member has its part again before the epoch rises with topics that are found": history(
+        [
+            ALL._replace(instance_id="i-0", pattern="t.*"),
+            ALL._replace(instance_id="i-1"),
+            JAVA._replace(instance_id="i-3"),
+        ],
+        Action(4_795, "proxy_all", 1, 6_747),
+        Action(8_537, "roll", 0, 1_000),
+        Action(12_970, "unsubscribe"),
+        until_ms=40_000,
+        seed=85_200_073,
+    ),
 }

@@ -201,4 +201,11 @@ FOUND: Final[dict[str, History]] = {
         topics=(("t", 1),),
         seed=84_007_766,
     ),
+    "a group is deleted and made anew in the ms in which a pause ends, soon after a full disk": history(
+        [JAVA],
+        Action(38_066, "fill_disk", 0, 3_219),
+        Action(39_331, "pause_coordinator", 0, 7_814),
+        Action(40_553, "close", 0, 3_542),
+        Action(40_635, "delete_group"),
+    ),
 }
