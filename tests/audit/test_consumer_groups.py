@@ -180,6 +180,29 @@ def test_what_a_regular_expression_matches_is_told(world):
     assert last(world, schema.RebalanceStarted).cause is Cause.TOPICS_CHANGED
 
 
+def test_who_waits_for_what_a_regular_expression_matches_raises_no_epoch_until_then(world):
+    world.enter("a", pattern="t")
+    world.enter("b", pattern="[tu]")  # found at the next look at all names, which is not due
+    assert last(world, schema.PatternsResolved).patterns == {"t": ["t"]}
+    world.advance(2_000)
+    world.enter("c")
+    assert named_by(last(world, schema.RebalanceStarted).triggers) == ["c"]
+    world.advance(10_000)
+    world.beat("b", world.epoch("b"))
+    assert last(world, schema.PatternsResolved).patterns == {"t": ["t"], "[tu]": ["t", "u"]}
+    started = last(world, schema.RebalanceStarted)
+    assert (started.cause, named_by(started.triggers)) == (Cause.TOPICS_CHANGED, ["b"])
+
+
+def test_the_first_request_after_a_load_changes_what_its_member_subscribes_to(world):
+    world.enter("a", pattern="t")
+    world.advance(20_000)
+    world.start(clean=True)
+    world.beat("a", world.epoch("a"), pattern="none")
+    started = last(world, schema.RebalanceStarted)
+    assert (started.cause, started.member and started.member.member_id) == (Cause.METADATA_CHANGED, "a")
+
+
 def test_a_static_member_leaves_for_a_moment_and_comes_back(world):
     world.enter("a", instance_id="i")
     world.depart("a", -2, "i")

@@ -293,4 +293,10 @@ MUTANTS: Final = (
         "ErrorCode.ILLEGAL_GENERATION, ErrorCode.REBALANCE_IN_PROGRESS",
         "ErrorCode.REBALANCE_IN_PROGRESS",
     ),
+    Mutant(
+        "topics have changed if the group subscribes to others in the first request after a load",
+        "MemberUpdate._update_epoch",
+        "is_its_own = bump or self._changes_alone()",
+        "is_its_own = bump",
+    ),
 )

@@ -298,7 +298,8 @@ class MemberUpdate:
         is_compared = bump or self._have_topics_changed(version)
         found_hash = after.hash_of_topics(topics)
         if bump or (is_compared and found_hash != group.metadata_hash):
-            self._raise_epoch(found_hash, CAUSES[type(self._sender)] if bump else Cause.TOPICS_CHANGED)
+            is_its_own = bump or self._changes_alone()
+            self._raise_epoch(found_hash, CAUSES[type(self._sender)] if is_its_own else Cause.TOPICS_CHANGED)
         else:
             checked = TopicsChecked(
                 group_id=group.group_id,
@@ -334,6 +335,13 @@ class MemberUpdate:
         if group.checked_version in (version, UNCHECKED):
             return group.checked_version == UNCHECKED
         return current_subscriptions(group).hash_of_topics(self._topics) != group.subscribed_hash
+
+    def _changes_alone(self) -> bool:
+        """Whether the first request after a load changes what the group subscribes to, and no topic has changed."""
+        group = self._group
+        if group.checked_version != UNCHECKED or self.metadata.pattern == self._before.pattern:
+            return False
+        return current_subscriptions(group).hash_of_topics(self._topics) == group.metadata_hash
 
     def _update_target(self, is_homogeneous: bool | None = None) -> None:
         """Compute the target of the group epoch, unless the last one is too recent. None: as the group has it."""

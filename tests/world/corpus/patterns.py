@@ -62,4 +62,10 @@ FOUND: Final[dict[str, History]] = {
         until_ms=40_000,
         seed=85_200_073,
     ),
+    "the first request after a load subscribes to another regular expression": history(
+        [JAVA, ALL._replace(pattern="t.*")],
+        Action(14_588, "close"),
+        Action(16_787, "kill_coordinator", 1, 5_025),
+        Action(20_438, "subscribe_to_pattern", 1, 10),
+    ),
 }
