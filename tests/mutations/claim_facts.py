@@ -299,4 +299,16 @@ MUTANTS: Final = (
         "is_its_own = bump or self._changes_alone()",
         "is_its_own = bump",
     ),
+    Mutant(
+        "a start of the coordinator is no sign of it",
+        "_Leaders._started",
+        "max(sign.at_ms, before.at_ms)",
+        "sign.at_ms",
+    ),
+    Mutant(
+        "a node that leads again was there all the time",
+        "_Leaders.claims",
+        "if self._last is not None and self._last.node_id == event.node_id:",
+        "if False:",
+    ),
 )
