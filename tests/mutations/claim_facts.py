@@ -311,4 +311,12 @@ MUTANTS: Final = (
         "if self._last is not None and self._last.node_id == event.node_id:",
         "if False:",
     ),
+    Mutant(
+        "what a static member has again without a rebalance is a cost of the next one",
+        "members._replaced",
+        """# What it had given up it has again without a rebalance: that is no cost of the next one.
+        history.owners.went_on(event.member.member_id)
+        history.owners.goes_on""",
+        "history.owners.goes_on",
+    ),
 )

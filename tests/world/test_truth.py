@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from coordinator.audit.schema import LeadershipTaken
 from tests.world.corpus import FOUND
 from tests.world.history import Action, ConsumerSetup, History, Setup
 from tests.world.playing import Played, play
@@ -106,10 +107,21 @@ def test_a_static_member_leaves_without_a_word():
 )
 def test_the_coordinator_is_away(action, kind):
     world = played(Action(20_000, action, 0, 3_000))
-    assert world.truth.away == [(kind, at(world, 20_000), at(world, 23_000))]
+    assert world.truth.away == [(kind, at(world, 20_000), at(world, 23_000), None)]
     fates = {arrival.fate for process in world.truth.processes for arrival in process.arrivals}
     assert (Fate.UNREAD in fates) == (kind is AwayKind.PAUSED)
     assert processed(world, 40_000) == 6
+
+
+def test_another_node_takes_over():
+    world = played(Action(20_000, "kill_leader", 0, 3_000), Action(30_000, "stop_leader", 0, 1_000), in_cluster=True)
+    assert [(away.kind, away.next_node_id) for away in world.truth.away] == [
+        (AwayKind.KILLED, 2),
+        (AwayKind.STOPPED, 3),
+    ]
+    leaders = [event.node_id for event in world.events if isinstance(event, LeadershipTaken)]
+    assert leaders == [1, 2, 3]
+    assert processed(world, 45_000) == 6
 
 
 def test_requests_that_are_refused_and_requests_that_are_not_read():

@@ -358,6 +358,8 @@ def _replaced(history: FoldedGroup, event: schema.StaticMemberReplaced) -> None:
         # The new process has nothing yet, and that the old one had stopped is noticed by its replacement.
         history.owners.gave_up(event.member.member_id, event.time_ms, is_unsure=True)
     elif history.group_type not in OF_EPOCHS:
+        # What it had given up it has again without a rebalance: that is no cost of the next one.
+        history.owners.went_on(event.member.member_id)
         history.owners.goes_on(event.member, tracked.partitions, event.time_ms)
     change = Replacement(
         event.member,

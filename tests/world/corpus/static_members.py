@@ -292,4 +292,15 @@ FOUND: Final[dict[str, History]] = {
         Action(29_758, "grow_topic", 0, 3),
         seed=84_005_387,
     ),
+    "a static member learns that it missed a generation, and takes its own place again": history(
+        [
+            COMPANY._replace(max_poll_interval_ms=12_000),
+            COMPANY._replace(instance_id="i-3", session_timeout_ms=15_000, max_poll_interval_ms=12_000),
+            COMPANY._replace(max_poll_interval_ms=12_000),
+        ],
+        Action(17_688, "proxy_all", 2, 25_155),
+        Action(26_902, "stop_coordinator", 0, 3_056),
+        Action(29_909, "lose_host", 2, 903),
+        seed=88_000_480,
+    ),
 }
