@@ -164,8 +164,8 @@ MUTANTS: Final = (
     Mutant(
         "a connection tells that a commit was refused amid a rebalance alone",
         "note_refused_commit",
-        "if error in LIVES:",
-        "if error in LIVES - {ErrorCode.UNKNOWN_MEMBER_ID}:",
+        "if error not in LIVES:",
+        "if error not in LIVES - {ErrorCode.UNKNOWN_MEMBER_ID}:",
     ),
     Mutant(
         "a member that was missed consumed nothing, though it was heard later",
@@ -318,5 +318,23 @@ MUTANTS: Final = (
         history.owners.went_on(event.member.member_id)
         history.owners.goes_on""",
         "history.owners.goes_on",
+    ),
+    Mutant(
+        "a commit is no sign of a member that joined by another connection",
+        "note_refused_commit",
+        "if connection is not None and connection is not context.client_connection:",
+        "if False:",
+    ),
+    Mutant(
+        "which time without an owner was the longest is always known",
+        "price._is_at_least",
+        "if any(absence.is_unsure and absence.shorter for absence in context.generation.absences):",
+        "if False:",
+    ),
+    Mutant(
+        "a group in which a static member is away rebalances when its coordinator is stopped",
+        "groups._snapshot",
+        "was_stable |= latest is None and any(",
+        "was_stable |= False and any(",
     ),
 )

@@ -117,6 +117,10 @@ def _snapshot(history: FoldedGroup, event: schema.GroupSnapshot) -> None:
     # An epoch that was stable is over, also while a static member that has left for a moment is away.
     stable = history.latest_stable
     was_stable = protocol_of(event.group_type).stores_steps and stable is not None and stable.is_same(event)
+    # So is one without any stable epoch yet, in which nobody had anything to get.
+    was_stable |= latest is None and any(
+        progress.member_epoch == schema.LEFT_FOR_A_MOMENT for progress in event.progress.values()
+    )
     if event.state in REBALANCE_STATES and not was_stable and (latest is None or not latest.is_open):
         generation = history.open_generation(event, event.generation_id + (event.state == PREPARING))
         generation.member_count = len(event.members)

@@ -411,11 +411,12 @@ def test_who_was_throttled_longest_ago_is_forgotten():
     assert throttled.since("client-1", "/host", 11, 100) == 0, "it began before"
 
 
-def test_a_commit_of_an_older_generation_says_that_the_client_lives(sim):
+@pytest.mark.parametrize("is_by_another", [False, True])
+def test_a_commit_of_an_older_generation_says_that_the_client_lives(sim, is_by_another):
     (a,) = sim.stable_with("a")
     found = sim.group.members[a].client_connection
     assert found is not None
-    sim.connections[a] = found
+    sim.connections[a] = ClientConnection() if is_by_another else found
     sim.advance(2_000)
     rejected_ms = sim.now_ms
     assert sim.commit(a, generation_id=sim.group.generation_id - 1).error is ErrorCode.ILLEGAL_GENERATION

@@ -269,4 +269,19 @@ FOUND: Final[dict[str, History]] = {
         until_ms=90_000,
         seed=84_006_336,
     ),
+    "a commit of an older generation comes by another connection": history(
+        [
+            JAVA._replace(topics=("t", "u")),
+            JAVA._replace(topics=("t", "u")),
+            MODERN._replace(topics=("t", "u")),
+            JAVA._replace(topics=("t", "u")),
+        ],
+        Action(14_611, "mute", 1, 4_821),
+        Action(16_522, "mute", 0, 27_520),
+        Action(18_101, "roll", 0, 1_000),
+        Action(36_477, "suspend", 1, 4_275),
+        Action(39_361, "proxy_all", 1, 6_722),
+        consumer_session_ms=6_000,
+        seed=88_003_817,
+    ),
 }

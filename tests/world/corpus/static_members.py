@@ -303,4 +303,10 @@ FOUND: Final[dict[str, History]] = {
         Action(29_909, "lose_host", 2, 903),
         seed=88_000_480,
     ),
+    "a static member that subscribes to nothing is away when the coordinator is stopped": history(
+        [MODERN._replace(topics=(), instance_id="i-0")],
+        Action(8_819, "roll", 0, 1_000),
+        Action(9_260, "stop_coordinator", 0, 425),
+        until_ms=40_000,
+    ),
 }
