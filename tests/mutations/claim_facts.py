@@ -337,4 +337,10 @@ MUTANTS: Final = (
         "was_stable |= latest is None and any(",
         "was_stable |= False and any(",
     ),
+    Mutant(
+        "a member that comes again by its id was removed once",
+        "Context.removal_of",
+        "if found is None or found.cause is not trigger.cause:",
+        "if found is None:",
+    ),
 )

@@ -211,4 +211,10 @@ FOUND: Final[dict[str, History]] = {
         consumer_heartbeat_ms=3_000,
         seed=84_002_320,
     ),
+    "a member is removed by an administrator, comes again by its id, and is silent": history(
+        [MODERN._replace(topics=()), JAVA],
+        Action(66_910, "remove_member"),
+        Action(69_306, "lose_host", 0, 5_252),
+        until_ms=90_000,
+    ),
 }

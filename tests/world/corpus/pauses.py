@@ -208,4 +208,10 @@ FOUND: Final[dict[str, History]] = {
         Action(40_553, "close", 0, 3_542),
         Action(40_635, "delete_group"),
     ),
+    "a member leaves in a pause in which another one subscribes to other topics": history(
+        [JAVA._replace(assignors=("roundrobin",)), JAVA._replace(assignors=("roundrobin",))],
+        Action(27_935, "pause_coordinator", 0, 15_519),
+        Action(28_212, "close", 1, 1_271),
+        Action(31_222, "subscribe", 0, 3),
+    ),
 }
