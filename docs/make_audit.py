@@ -94,6 +94,7 @@ FIELDS: Final[dict[str, str]] = {
     "partition_count": "number of partitions that it may use",
     "revoking": "partitions that it was asked to give up and has not given up",
     "revoking_count": "their number",
+    "unclaimed": "partitions that it might use before and does not name among those that it owns",
     "waits_for": "partitions of its target assignment that other members have not given up, by member",
     "reconcile_ms": "time since the target assignment was computed",
     "patterns": "regular expression → the topics that match it",

@@ -163,6 +163,8 @@ def _reconciled(
         fields["waits_for"] = state.waits_for(member_id, target, current.assigned, group.owners, world.topic_name)
     if type(event) is events.ConsumerMemberAssigned:
         fields["last_heard_ms"] = event.last_heard_ms
+        if event.unclaimed:
+            fields["unclaimed"] = grouped(_named(event.unclaimed, schema.PARTITIONS_NAMED_MAX, world))
     return fields
 
 

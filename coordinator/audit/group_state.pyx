@@ -490,6 +490,7 @@ cdef class GroupAuditState:
             "waits_for": [],
             "reconcile_ms": max(at_ms - (self.generation_started_ms or at_ms), 0),
             "last_heard_ms": None,
+            "unclaimed": {},
         }
 
     def waits_for(

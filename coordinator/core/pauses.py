@@ -21,12 +21,17 @@ class Pauses:
         """For how many milliseconds of this time the coordinator stood still."""
         return sum(max(0, min(until_ms, end_ms) - max(from_ms, start_ms)) for start_ms, end_ms in self._pauses)
 
-    def around(self, time_ms: int) -> int | None:
-        """How long the pause was in which something may have happened that was found at this time; None: in none."""
-        return max(
-            (end_ms - start_ms for start_ms, end_ms in self._pauses if start_ms <= time_ms <= end_ms + AFTER_PAUSE_MS),
-            default=None,
+    def around(self, time_ms: int, since_ms: int) -> int | None:
+        """How long the pause was in which something may have happened that was found at this time; None: in none.
+
+        Of one that was there since `since_ms`: it has seen no pause that had ended by then.
+        """
+        known = (
+            end_ms - start_ms
+            for start_ms, end_ms in self._pauses
+            if start_ms <= time_ms <= end_ms + AFTER_PAUSE_MS and end_ms >= since_ms
         )
+        return max(known, default=None)
 
 
 NO_PAUSES: Final = Pauses()

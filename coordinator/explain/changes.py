@@ -273,6 +273,8 @@ class Replacement(msgspec.Struct, frozen=True, gc=False):
     subscribed_topics: tuple[str, ...]
     old_subscribed_topics: tuple[str, ...]
     cause: Cause = Cause.STATIC_REPLACED
+    stopped_ms: int | None = None
+    """When the client before was heard last; after a load when that was: it may have stopped earlier."""
 
 
 class Resubscription(msgspec.Struct, frozen=True, gc=False):

@@ -32,7 +32,8 @@ class MemberSoFar(msgspec.Struct, gc=False):
     """The coordinator has restarted since the member's last JoinGroup."""
     replaced_ms: int | None = None
     """When its client last took the place of another one, as static members do; None: it has not."""
-
+    awaits_part: bool = False
+    """In a consumer group: it has done so, and was not told its part since."""
     stale_topology: StreamsMemberTopology | None = None
     """In a streams group: that it runs an older topology than the group; None: it does not, or it was not told."""
 

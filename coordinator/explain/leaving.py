@@ -12,6 +12,8 @@ CLOSED: Final = "the consumer is being closed"
 UNSUBSCRIBED: Final = "the consumer unsubscribed from all topics"
 MEMBER_ID_REQUIRED: Final = "need to re-join with the given member-id"
 """What Java's consumer says with every first join (KIP-394): no reason of its own."""
+REVOKES: Final = "need to revoke partitions"
+"""What Java's consumer says when it has got its assignment, and joins again for what it has to give up (KIP-429)."""
 OTHER_REJOINS: Final = ("cached metadata has changed", "subscription has changed", "group is already rebalancing")
 """What Java's consumer says when it rejoins for another reason than that it gave up partitions (KIP-429)."""
 SYNC_FAILED: Final = "rebalance failed due to"

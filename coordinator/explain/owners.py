@@ -142,6 +142,8 @@ class Owners(msgspec.Struct, gc=False):
     """Protocols whose members were seen to keep what they own while they rebalance, whatever their names."""
     missed: set[str] = set()
     """Members that stopped as far as their silence tells, which are members still."""
+    given_back: dict[Partition, int] = {}
+    """Partition → when its last owner was to have it again, without an event that says when it had."""
     are_complete: bool = True
     """False after events are missing or name no partitions, until an assignment names all of them again."""
 
@@ -149,6 +151,7 @@ class Owners(msgspec.Struct, gc=False):
         """Events are missing: nothing is known until the next assignment."""
         self.by_partition, self.owned, self.names = {}, {}, {}
         self.before, self.idle, self.gone, self.gone_before = {}, {}, set(), set()
+        self.given_back = {}
         self.are_complete = False
 
     # ---- members stop
@@ -159,6 +162,7 @@ class Owners(msgspec.Struct, gc=False):
         One that was not heard after it was assigned a partition may never have had it; nor one of which nothing is
         known since then (`consumed_ms`: until when it surely had what it was assigned before).
         """
+        self.resumed(at_ms, member_id)
         sign_ms = at_ms if consumed_ms is None else min(at_ms, consumed_ms)
         for partition in self.owned.get(member_id, ()):
             owner = self.by_partition[partition]
@@ -167,6 +171,36 @@ class Owners(msgspec.Struct, gc=False):
                 # Until it was assigned the partition, that had no owner because of the one before, if there was one.
                 owner.stopped_ms, owner.is_revoked = max(at_ms, owner.owned_ms), False
                 owner.is_unsure = is_unsure or sign_ms < owner.assigned_ms
+            elif is_unsure and owner.is_revoked:
+                owner.is_unsure = True  # a generation took it, and whether the member had it until then is not known
+
+    def is_given_back(self, member_id: str, partitions: TopicPartitions, at_ms: int) -> None:
+        """A member that gave up what it had for a rebalance is to have that again, as the rebalance is dropped.
+
+        It asks for it when it learns of that, and no event says when.
+        """
+        for partition in flat(partitions):
+            owner = self.by_partition.get(partition)
+            if owner is not None and owner.member_id == member_id and owner.stopped_ms is not None:
+                self.given_back[partition] = at_ms
+
+    def resumed(self, at_ms: int | None = None, member_id: str | None = None) -> None:
+        """What was given back before a time its owners have by then, or one of them has: since it was, at the earliest.
+
+        Of what is given back at that time itself events tell when they have it.
+        """
+        for partition, since_ms in list(self.given_back.items()):
+            owner = self.by_partition.get(partition)
+            if owner is not None and member_id not in (None, owner.member_id):
+                continue
+            del self.given_back[partition]
+            if owner is None or owner.stopped_ms is None or owner.stopped_ms >= since_ms:
+                continue
+            if at_ms is not None and at_ms <= since_ms:
+                continue
+            self._note_idle(partition, Owner(owner.member_id, is_unsure=True), owner.stopped_ms, since_ms)
+            owner.assigned_ms, owner.stopped_ms = since_ms, None
+            owner.is_revoked = owner.is_unsure = False
 
     def was_missed(self, member_id: str, at_ms: int) -> None:
         """A static member did not join, and nothing was heard of it since then."""
@@ -239,6 +273,13 @@ class Owners(msgspec.Struct, gc=False):
             is_known = len(revoked) <= claimed
             owner.stopped_ms, owner.is_revoked, owner.is_unsure = None if is_known else at_ms, False, not is_known
 
+    def never_got(self, member_id: str, partitions: TopicPartitions, heard_ms: int | None) -> None:
+        """A member says what it owns, and these are not among it, though it was told of them: it was not answered."""
+        for partition in flat(partitions):
+            owner = self.by_partition.get(partition)
+            if owner is not None and owner.member_id == member_id and owner.stopped_ms is None:
+                owner.stopped_ms, owner.is_unsure = max(owner.assigned_ms, heard_ms or 0), True
+
     def never_began(self, member_id: str, partitions: TopicPartitions) -> bool:
         """Whether a member is known to have had none of these partitions, though it was assigned them."""
         found = (self.by_partition.get(partition) for partition in flat(partitions))
@@ -302,6 +343,7 @@ class Owners(msgspec.Struct, gc=False):
 
     def end_generation(self, members: Container[str] = ()) -> OwnershipChange:
         """What the assignments since the last call changed: the group is stable, with these members."""
+        self.resumed()
         counts: dict[Idle, int] = {}
         shorter: dict[Idle, set[int]] = {}
         for each in self.idle.values():

@@ -8,6 +8,7 @@ import pytest
 
 from coordinator.audit import schema
 from coordinator.core.causes import Cause
+from coordinator.core.consumer.member import LEAVE_EPOCH
 from tests.audit.consumer_stories import named
 from tests.core.consumer.classic_bytes import assignment
 from tests.core.consumer.test_migration import classic_group, join, mixed_group
@@ -137,6 +138,19 @@ def test_a_member_that_is_silent_is_removed_with_when_it_was_last_heard(pair):
     assert (stable.silent_partition_ms, stable.unowned_partition_ms) == (45_000, 0)
 
 
+@pytest.mark.parametrize(
+    ("owned", "unclaimed"), [({"t": [0, 1]}, {"t": [2]}), ({"t": [0, 1, 2]}, {}), ({}, {"t": [0, 1, 2]}), (None, {})]
+)
+def test_what_a_member_was_told_of_and_does_not_own_by_its_own_account(pair, owned, unclaimed):
+    pair.beat("b", LEAVE_EPOCH)
+    pair.beat("a", 3)
+    assert last(pair, schema.MemberReconciled).gained == {"t": [2]}
+    pair.enter("c")
+    pair.beat("a", 4, owned=owned)
+    step = last(pair, schema.MemberReconciled)
+    assert (step.member.member_id, step.unclaimed) == ("a", unclaimed)
+
+
 def test_a_member_that_does_not_give_up_in_time_is_removed_for_that(world):
     world.enter("a", timeout_ms=2_000)
     world.enter("b")
@@ -164,6 +178,29 @@ def test_what_a_regular_expression_matches_is_told(world):
     assert last(world, schema.PatternsResolved).patterns == {"[tu]": ["t", "u"]}
     assert last(world, schema.MemberJoined).subscribed_pattern == "[tu]"
     assert last(world, schema.RebalanceStarted).cause is Cause.TOPICS_CHANGED
+
+
+def test_who_waits_for_what_a_regular_expression_matches_raises_no_epoch_until_then(world):
+    world.enter("a", pattern="t")
+    world.enter("b", pattern="[tu]")  # found at the next look at all names, which is not due
+    assert last(world, schema.PatternsResolved).patterns == {"t": ["t"]}
+    world.advance(2_000)
+    world.enter("c")
+    assert named_by(last(world, schema.RebalanceStarted).triggers) == ["c"]
+    world.advance(10_000)
+    world.beat("b", world.epoch("b"))
+    assert last(world, schema.PatternsResolved).patterns == {"t": ["t"], "[tu]": ["t", "u"]}
+    started = last(world, schema.RebalanceStarted)
+    assert (started.cause, named_by(started.triggers)) == (Cause.TOPICS_CHANGED, ["b"])
+
+
+def test_the_first_request_after_a_load_changes_what_its_member_subscribes_to(world):
+    world.enter("a", pattern="t")
+    world.advance(20_000)
+    world.start(clean=True)
+    world.beat("a", world.epoch("a"), pattern="none")
+    started = last(world, schema.RebalanceStarted)
+    assert (started.cause, started.member and started.member.member_id) == (Cause.METADATA_CHANGED, "a")
 
 
 def test_a_static_member_leaves_for_a_moment_and_comes_back(world):

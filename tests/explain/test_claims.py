@@ -32,6 +32,7 @@ NO_PROSE: Final = (
     "the consumer unsubscribed from all topics",
     "need to re-join with the given member-id",
     "member was removed by an admin",
+    "need to revoke partitions",
     "cached metadata has changed",
     "subscription has changed",
     "group is already rebalancing",

@@ -190,6 +190,62 @@ def test_who_is_found_to_have_been_gone_when_it_was_revoked_a_partition_stopped_
     assert (absence.member, absence.stopped_ms, absence.is_revoked) == (A, 20, False)
 
 
+@pytest.mark.parametrize("is_unsure", [True, False])
+def test_who_may_have_been_gone_when_it_was_revoked_a_partition_may_have_stopped_before(is_unsure):
+    owners = Owners()
+    owners.assigned(A, {"t": [0]}, 10)
+    owners.revoked(A.member_id, {"t": [0]}, 60)
+    owners.gave_up(A.member_id, 70, is_unsure=is_unsure)
+    owners.assigned(B, {"t": [0]}, 80)
+    (absence,) = owners.end_generation().absences
+    assert (absence.stopped_ms, absence.is_revoked, absence.is_unsure) == (60, True, is_unsure)
+
+
+def test_what_a_member_does_not_own_by_its_own_account_it_may_never_have_had():
+    owners = Owners()
+    owners.assigned(A, {"t": [0]}, 10)
+    owners.assigned(A, {"t": [0, 1]}, 50)
+    owners.never_got(A.member_id, {"t": [1]}, 40)
+    owners.assigned(A, {"t": [0, 1]}, 90)
+    (absence,) = owners.end_generation().absences
+    assert (absence.partitions, absence.stopped_ms, absence.assigned_ms, absence.is_unsure) == (1, 50, 90, True)
+
+
+def test_what_is_given_back_has_its_owner_again():
+    owners = Owners()
+    owners.assigned(A, {"t": [0]}, 10)
+    owners.gave_up(A.member_id, 20)
+    owners.end_generation()
+    owners.is_given_back(A.member_id, {"t": [0]}, 50)
+    owners.gave_up(A.member_id, 100)
+    owners.assigned(B, {"t": [0]}, 120)
+    (absence,) = owners.end_generation().absences
+    assert (absence.stopped_ms, absence.assigned_ms, absence.shorter) == (20, 50, (100,))
+    assert absence.is_unsure
+
+
+def test_who_was_not_heard_since_it_was_given_something_back_has_it_not():
+    owners = Owners()
+    owners.assigned(A, {"t": [0]}, 10)
+    owners.gave_up(A.member_id, 20)
+    owners.is_given_back(A.member_id, {"t": [0]}, 50)
+    owners.gave_up(A.member_id, 30)
+    owners.assigned(B, {"t": [0]}, 120)
+    (absence,) = owners.end_generation().absences
+    assert (absence.stopped_ms, absence.assigned_ms) == (20, 120)
+
+
+def test_what_is_given_back_as_the_next_rebalance_begins_its_member_is_told_of():
+    owners = Owners()
+    owners.assigned(A, {"t": [0]}, 10)
+    owners.gave_up(A.member_id, 20)
+    owners.is_given_back(A.member_id, {"t": [0]}, 50)
+    owners.resumed(50)
+    owners.assigned(A, {"t": [0]}, 70)
+    (absence,) = owners.end_generation().absences
+    assert (absence.stopped_ms, absence.assigned_ms, absence.is_unsure) == (20, 70, False)
+
+
 def test_who_goes_on_has_no_partitions_of_a_topic_that_is_gone():
     owners = Owners()
     owners.assigned(A, {"t": [0], "u": [0]}, 10)

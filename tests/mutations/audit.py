@@ -116,7 +116,7 @@ MUTANTS: Final = (
     Mutant(
         "a connection that closed in a pause of the coordinator is told as any other",
         "_open_or_closed",
-        "environment.pauses.around(connection.closed_ms)",
+        "environment.pauses.around(connection.closed_ms, joined_ms)",
         "None",
     ),
     Mutant(

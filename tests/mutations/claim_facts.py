@@ -164,8 +164,8 @@ MUTANTS: Final = (
     Mutant(
         "a connection tells that a commit was refused amid a rebalance alone",
         "note_refused_commit",
-        "if error in LIVES:",
-        "if error in LIVES - {ErrorCode.UNKNOWN_MEMBER_ID}:",
+        "if error not in LIVES:",
+        "if error not in LIVES - {ErrorCode.UNKNOWN_MEMBER_ID}:",
     ),
     Mutant(
         "a member that was missed consumed nothing, though it was heard later",
@@ -244,5 +244,103 @@ MUTANTS: Final = (
         "members._rejoined",
         "history.owners.is_unsure = True",
         "pass",
+    ),
+    Mutant(
+        "who was revoked a partition had it until then, whenever it was heard last",
+        "Owners.gave_up",
+        "elif is_unsure and owner.is_revoked:",
+        "elif False:",
+    ),
+    Mutant(
+        "a member has all that it was told of, whatever it says",
+        "MemberUpdate._unclaimed",
+        "return not_among(self._owned, self.had.assigned)",
+        "return NO_PARTITIONS",
+    ),
+    Mutant(
+        "what a dropped rebalance gives back has no owner until an event says so",
+        "groups._converted",
+        "if event.group_type in OF_EPOCHS:",
+        "if False:",
+    ),
+    Mutant(
+        "a member has seen all pauses, whenever it joined",
+        "Pauses.around",
+        "and end_ms >= since_ms",
+        "",
+    ),
+    Mutant(
+        "who names an older generation had what the newest one assigned it",
+        "groups._learned_until",
+        "return stable.ended_ms - 1",
+        "return None",
+    ),
+    Mutant(
+        "who says why it joins has got the answer to its SyncGroup",
+        "members._had_until",
+        "event.state == STABLE and not event.reason.startswith(REVOKES)",
+        "event.state == STABLE and not event.reason",
+    ),
+    Mutant(
+        "the partitions of who comes back had an owner all the time, if the epoch rises with it",
+        "rebalances._note_replaced",
+        "if replacement.stopped_ms is not None and member is not None and member.awaits_part:",
+        "if False:",
+    ),
+    Mutant(
+        "whose commit names an older generation is not known to live",
+        "LIVES",
+        "ErrorCode.ILLEGAL_GENERATION, ErrorCode.REBALANCE_IN_PROGRESS",
+        "ErrorCode.REBALANCE_IN_PROGRESS",
+    ),
+    Mutant(
+        "topics have changed if the group subscribes to others in the first request after a load",
+        "MemberUpdate._update_epoch",
+        "is_its_own = bump or self._changes_alone()",
+        "is_its_own = bump",
+    ),
+    Mutant(
+        "a start of the coordinator is no sign of it",
+        "_Leaders._started",
+        "max(sign.at_ms, before.at_ms)",
+        "sign.at_ms",
+    ),
+    Mutant(
+        "a node that leads again was there all the time",
+        "_Leaders.claims",
+        "if self._last is not None and self._last.node_id == event.node_id:",
+        "if False:",
+    ),
+    Mutant(
+        "what a static member has again without a rebalance is a cost of the next one",
+        "members._replaced",
+        """# What it had given up it has again without a rebalance: that is no cost of the next one.
+        history.owners.went_on(event.member.member_id)
+        history.owners.goes_on""",
+        "history.owners.goes_on",
+    ),
+    Mutant(
+        "a commit is no sign of a member that joined by another connection",
+        "note_refused_commit",
+        "if connection is not None and connection is not context.client_connection:",
+        "if False:",
+    ),
+    Mutant(
+        "which time without an owner was the longest is always known",
+        "price._is_at_least",
+        "if any(absence.is_unsure and absence.shorter for absence in context.generation.absences):",
+        "if False:",
+    ),
+    Mutant(
+        "a group in which a static member is away rebalances when its coordinator is stopped",
+        "groups._snapshot",
+        "was_stable |= latest is None and any(",
+        "was_stable |= False and any(",
+    ),
+    Mutant(
+        "a member that comes again by its id was removed once",
+        "Context.removal_of",
+        "if found is None or found.cause is not trigger.cause:",
+        "if found is None:",
     ),
 )

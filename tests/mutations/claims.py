@@ -447,8 +447,8 @@ MUTANTS: Final = (
     Mutant(
         "a commit that a rebalance refuses is no sign of life",
         "note_refused_commit",
-        "if error in LIVES:",
-        "if False:",
+        "if error not in LIVES:",
+        "if True:",
     ),
     Mutant(
         "a commit that a rebalance refuses tells a client that it has no place",

@@ -329,7 +329,19 @@ class Actions(World):
             self.server.stop()
             self._start_again_after(AwayKind.STOPPED, value, clean=True)
 
-    def _start_again_after(self, kind: AwayKind, ms: int, *, clean: bool) -> None:
+    def kill_leader(self, consumer: Consumer, value: int) -> None:
+        """The node that leads is killed, and another one takes over after `value` ms."""
+        if self.server.listens:
+            self.server.kill()
+            self._start_again_after(AwayKind.KILLED, value, clean=False, by_another=True)
+
+    def stop_leader(self, consumer: Consumer, value: int) -> None:
+        """The node that leads is stopped in order, and another one takes over after `value` ms."""
+        if self.server.listens and not self.server.disk.is_full:
+            self.server.stop()
+            self._start_again_after(AwayKind.STOPPED, value, clean=True, by_another=True)
+
+    def _start_again_after(self, kind: AwayKind, ms: int, *, clean: bool, by_another: bool = False) -> None:
         self.goes_away(kind)
         self.coordinator_ended()
 
@@ -337,8 +349,11 @@ class Actions(World):
             if self.server.disk.is_full:
                 self._later(RESTART_MS, start)  # it cannot start, and is started again
                 return
-            self.server.start(clean=clean)
-            self.is_back()
+            if by_another:
+                self.server.take_over()
+            else:
+                self.server.start(clean=clean)
+            self.is_back(self.server.node_id if by_another else None)
             self.recorder.watch()
 
         self._later(ms, start)

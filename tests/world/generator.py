@@ -55,6 +55,9 @@ OFFSET_ACTIONS: Final = ("open_transaction", "stick")
 PATTERNS_APART: Final = 12
 """Each so manieth history has members that subscribe to regular expressions, and topics that come and go."""
 PATTERN_ACTIONS: Final = ("subscribe_to_pattern", "create_other_topic", "create_other_topic", "delete_other_topic")
+TAKEOVERS_APART: Final = 10
+"""Each so manieth history has several nodes, as in front of a cluster: where one ends, the next one takes over."""
+TAKEN_OVER: Final = {"kill_coordinator": "kill_leader", "stop_coordinator": "stop_leader"}
 AWAY_MS: Final = (300, 6_000)
 FIRST_MS: Final = 9_000
 """When the first of it happens: most groups are stable by then."""
@@ -87,8 +90,28 @@ def history_of(seed: int) -> History:
         return _about_offsets(setup, actions, seed)
     if seed % PATTERNS_APART == 1:
         setup, actions = _with_patterns(setup, actions, seed, until_ms)
+    if seed % TAKEOVERS_APART == 3:
+        setup, actions = setup._replace(in_cluster=True), _with_takeovers(actions, seed, until_ms)
     reported_ms = tuple(sorted(random.randrange(FIRST_MS, until_ms) for _ in range(3)))
     return History(setup, tuple(actions), until_ms, reported_ms)
+
+
+def _with_takeovers(actions: list[Action], seed: int, until_ms: int) -> list[Action]:
+    """The same with nodes that take over, once at least; some ends are followed by a new start of the same node."""
+    random = Random(f"takeovers {seed}")
+    changed = [
+        action._replace(kind=TAKEN_OVER.get(action.kind, action.kind)) if random.random() < 0.8 else action
+        for action in actions
+    ]
+    more = [
+        Action(
+            random.randrange(FIRST_MS - 6_000, until_ms - 3_000),
+            random.choice(tuple(TAKEN_OVER.values())),
+            value=random.choice((0, random.randrange(*AWAY_MS), random.randrange(*AWAY_MS), random.randrange(*LONG))),
+        )
+        for _ in range(random.choice((1, 1, 2)))
+    ]
+    return sorted([*changed, *more])
 
 
 def _with_patterns(setup: Setup, actions: list[Action], seed: int, until_ms: int) -> tuple[Setup, list[Action]]:

@@ -42,6 +42,8 @@ class Setup(NamedTuple):
     max_size: int = 100
     seed: int = 0
     """Of the delays of the network and of the clients."""
+    in_cluster: bool = False
+    """Nodes in front of a cluster lead, one after the other: each says so as it begins."""
 
 
 class Action(NamedTuple):

@@ -8,5 +8,9 @@ from typing import Final
 RANDOM: Final[dict[int, frozenset[str]]] = {}
 """Seed → claims of its history that are false."""
 
-HISTORIES: Final[dict[str, str]] = {}
+HISTORIES: Final[dict[str, str]] = {
+    "a member leaves in a pause in which another one subscribes to other topics": (
+        "static membership is advised, and the other member would have begun a rebalance in the same ms"
+    ),
+}
 """History → what is false of it."""

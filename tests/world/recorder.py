@@ -27,6 +27,8 @@ class Recorder:
         self._state = ("", 0)
         self._starts = 0
         self._kind: type | None = None
+        self._is_deleted = False
+        """An administrator has deleted the group since it was looked at last."""
 
     def held(self, holding: Holding) -> None:
         self._truth.holdings.append(holding)
@@ -38,6 +40,8 @@ class Recorder:
         now_ms = self._server.now_ms
         if request.api == "OffsetCommit":
             self._committed(request, response, error)
+        if request.api == "DeleteGroups" and not isinstance(response, ErrorCode):
+            self._is_deleted |= any(not result.error_code for result in response.results)
         if process is None:
             return
         member_id = getattr(response, "member_id", None) or request.member_id
@@ -66,12 +70,12 @@ class Recorder:
 
     def _synced(self, request: Request, response: Any, member_id: str) -> None:
         message = request.message
-        if message.assignments:
-            parts = {assignment.member_id: assignment.assignment for assignment in message.assignments}
-        else:
+        parts = {assignment.member_id: assignment.assignment for assignment in message.assignments}
+        # What the leader of a group computes that has changed its type meanwhile counts no more.
+        is_whole = bool(parts) and self._kind is not ConsumerGroup and parts.get(member_id) == response.assignment
+        if not is_whole:
             parts = {member_id: response.assignment}
         assigned = {each: partitions_of(part, self._topics) for each, part in parts.items()}
-        is_whole = bool(message.assignments)
         self._truth.plans.append(
             Plan(self._server.now_ms, message.generation_id, response.protocol_name or "", assigned, is_whole=is_whole)
         )
@@ -123,15 +127,16 @@ class Recorder:
                     self._note_replacement(gone, member_id)
         state = ("", 0) if group is None else (str(group.membership.state), group.membership.generation_id)
         kind = None if group is None else type(group.membership)
-        if state != self._state or kind is not self._kind:
+        if state != self._state or kind is not self._kind or self._is_deleted:
             # Removed and created again in one iteration. A start or a load may take a generation back, too.
             is_another = self._server.starts == self._starts and kind is self._kind and state[1] < self._state[1]
-            if is_another and not self._truth.disk_failed_within(now_ms - LOADED_AGAIN_MS, now_ms + 1):
+            is_another &= not self._truth.disk_failed_within(now_ms - LOADED_AGAIN_MS, now_ms + 1)
+            if is_another or (self._is_deleted and group is not None):
                 self._truth.states.append(StateChange(now_ms, "", 0, 0, "", is_consumer_group=False))
             if group is not None and self._kind is not None and kind is not self._kind:
                 had = {member_id: self._owned(group.membership, member_id) for member_id in members}
                 self._truth.conversions.append((now_ms, had))
-            self._state, self._starts, self._kind = state, self._server.starts, kind
+            self._state, self._starts, self._kind, self._is_deleted = state, self._server.starts, kind, False
             protocol = "" if group is None else group.membership.protocol_name or ""
             self._truth.states.append(
                 StateChange(now_ms, state[0], state[1], len(members), protocol, is_consumer_group=kind is ConsumerGroup)

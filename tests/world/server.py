@@ -12,6 +12,7 @@ from coordinator.audit.schema import (
     CoordinatorPaused,
     CoordinatorStarted,
     CoordinatorStopped,
+    LeadershipTaken,
     decode_coordinator_event,
     decode_event,
 )
@@ -35,7 +36,7 @@ from tests.world.topics import Topics
 if TYPE_CHECKING:
     from tests.world.network import Request
 
-NODE_ID: Final = 1
+FIRST_NODE_ID: Final = 1
 PAUSE_TOLD_MS: Final = 1_000
 """The event loop watches itself, and tells of pauses from this length on."""
 
@@ -74,10 +75,18 @@ class WorldServer(SimulatedServer):
         self.listing = TopicListing(self.world_topics, lambda: self.world_topics.topics_version)
         self.is_up = False
         self.is_paused = False
+        self.node_id = FIRST_NODE_ID
+        """The node that leads."""
+        self._in_cluster = setup.in_cluster
         self._read_offset = 0
         self._denials = 0
         self._denied: dict[tuple[str, str], AuthorizationDenied] = {}
         super().__init__(_config_of(setup))
+
+    def take_over(self) -> None:
+        """Another node leads from now on, as in front of a cluster: it reads what the one before wrote, and goes on."""
+        self.node_id += 1
+        self.start(clean=False)
 
     def start(self, *, clean: bool = False) -> None:
         self.topics = self.world_topics  # type: ignore[assignment]
@@ -87,12 +96,22 @@ class WorldServer(SimulatedServer):
         self.is_up, self.is_paused = True, False
         started = CoordinatorStarted(
             time_ms=0,
-            node_id=NODE_ID,
+            node_id=self.node_id,
             coordinator_epoch=self.starts,
             software_version="simulated",
             after_clean_stop=clean,
         )
         self.coordinator.announce(started)
+        if self._in_cluster:
+            taken = LeadershipTaken(
+                time_ms=0,
+                node_id=self.node_id,
+                coordinator_epoch=self.starts,
+                partition=0,
+                producer_id=self.node_id,
+                producer_epoch=self.starts,
+            )
+            self.coordinator.report(taken)  # it is written before the start, as what is reported later goes first
         self.end_iteration()
 
     def _topics_changed(self) -> None:
@@ -102,7 +121,7 @@ class WorldServer(SimulatedServer):
 
     def make_audit(self, stream: AuditStream) -> AuditProjection:
         return AuditProjection(
-            stream, self.wall, node_id=NODE_ID, coordinator_epoch=self.starts, cluster=self.world_topics
+            stream, self.wall, node_id=self.node_id, coordinator_epoch=self.starts, cluster=self.world_topics
         )
 
     def kill(self) -> None:
@@ -112,7 +131,7 @@ class WorldServer(SimulatedServer):
             log.close()
 
     def stop(self) -> None:
-        event = CoordinatorStopped(time_ms=0, node_id=NODE_ID, coordinator_epoch=self.starts)
+        event = CoordinatorStopped(time_ms=0, node_id=self.node_id, coordinator_epoch=self.starts)
         self.coordinator.stop(self.now_ms, event)
         self.is_up = False
         for key, log in self.logs.items():
@@ -129,7 +148,7 @@ class WorldServer(SimulatedServer):
         self.coordinator.report(
             CoordinatorPaused(
                 time_ms=0,
-                node_id=NODE_ID,
+                node_id=self.node_id,
                 coordinator_epoch=self.starts,
                 from_ms=self.wall.at(from_ms),
                 until_ms=self.wall.at(self.now_ms),
@@ -216,7 +235,7 @@ class WorldServer(SimulatedServer):
         self._denials += 1
         self._denied[key] = event = AuthorizationDenied(
             time_ms=0,
-            node_id=NODE_ID,
+            node_id=self.node_id,
             coordinator_epoch=self.starts,
             number=self._denials,
             principal="User:ANONYMOUS",

@@ -7,7 +7,7 @@ import pytest
 from coordinator.explain.claims.claim import Claim
 from coordinator.explain.claims.findings import CannotJoin
 from coordinator.explain.claims.price import Unowned
-from coordinator.explain.claims.silences import Muted, Refused, Silent
+from coordinator.explain.claims.silences import AbsenceKind, CoordinatorAway, End, Muted, Refused, Silent
 from coordinator.explain.makers.generation import claims_of
 from tests.world.corpus import FOUND
 from tests.world.open_faults import HISTORIES
@@ -74,6 +74,12 @@ def test_partitions_without_an_owner_are_told_of(what):
     report = told_in(FOUND[what])
     assert not report.missing
     assert report.told[Unowned]
+
+
+def test_it_is_told_which_node_took_over():
+    claims = claims_in("a node is killed, and a member ends before the next one takes over")
+    led = [claim for claim in claims if isinstance(claim, CoordinatorAway) and claim.kind is AbsenceKind.LED]
+    assert [(claim.other_node_id, claim.node_id, claim.end) for claim in led] == [(1, 2, End.WITHOUT_STOP)]
 
 
 def test_a_client_that_cannot_join_is_told_of_as_long_as_it_cannot():

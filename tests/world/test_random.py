@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.world.generator import OFFSET_ACTIONS, PATTERN_ACTIONS, WEIGHTS, history_of
+from tests.world.generator import OFFSET_ACTIONS, PATTERN_ACTIONS, TAKEN_OVER, WEIGHTS, history_of
 from tests.world.history import as_code
 from tests.world.open_faults import RANDOM
 from tests.world.playing import play
@@ -22,7 +22,7 @@ def test_a_seed_has_one_course():
 
 def test_all_kinds_of_actions_occur():
     kinds = {action.kind for seed in SEEDS for action in history_of(seed).actions}
-    assert kinds == {*WEIGHTS, *OFFSET_ACTIONS, *PATTERN_ACTIONS}
+    assert kinds == {*WEIGHTS, *OFFSET_ACTIONS, *PATTERN_ACTIONS, *TAKEN_OVER.values()}
 
 
 def test_a_history_can_be_written_as_code():

@@ -5,6 +5,8 @@ from typing import Any
 
 import pytest
 
+from coordinator.audit.schema import LeadershipTaken
+from tests.world.corpus import FOUND
 from tests.world.history import Action, ConsumerSetup, History, Setup
 from tests.world.playing import Played, play
 from tests.world.spans import FOREVER, Spans, last_before, overlap, without
@@ -105,10 +107,21 @@ def test_a_static_member_leaves_without_a_word():
 )
 def test_the_coordinator_is_away(action, kind):
     world = played(Action(20_000, action, 0, 3_000))
-    assert world.truth.away == [(kind, at(world, 20_000), at(world, 23_000))]
+    assert world.truth.away == [(kind, at(world, 20_000), at(world, 23_000), None)]
     fates = {arrival.fate for process in world.truth.processes for arrival in process.arrivals}
     assert (Fate.UNREAD in fates) == (kind is AwayKind.PAUSED)
     assert processed(world, 40_000) == 6
+
+
+def test_another_node_takes_over():
+    world = played(Action(20_000, "kill_leader", 0, 3_000), Action(30_000, "stop_leader", 0, 1_000), in_cluster=True)
+    assert [(away.kind, away.next_node_id) for away in world.truth.away] == [
+        (AwayKind.KILLED, 2),
+        (AwayKind.STOPPED, 3),
+    ]
+    leaders = [event.node_id for event in world.events if isinstance(event, LeadershipTaken)]
+    assert leaders == [1, 2, 3]
+    assert processed(world, 45_000) == 6
 
 
 def test_requests_that_are_refused_and_requests_that_are_not_read():
@@ -130,3 +143,10 @@ def test_the_lag_of_the_group():
     world = played(Action(20_000, "kill"), Action(20_000, "kill", 1))
     before, after = world.truth.lags_at(at(world, 20_000)), world.truth.lags_at(at(world, 30_000))
     assert after[-1] - before[-1] == 6 * 10 * 20
+
+
+def test_what_a_leader_assigns_after_its_group_has_changed_its_type_was_never_assigned():
+    world = play(FOUND["what a leader assigns after its group has changed its type counts no more"])
+    first = next(plan for plan in world.truth.plans if "i-1-00000001" in plan.assigned)
+    assert not first.is_whole
+    assert not first.assigned["i-1-00000001"]

@@ -176,6 +176,8 @@ class Away(NamedTuple):
     kind: AwayKind
     from_ms: int
     until_ms: int
+    next_node_id: int | None = None
+    """The node that took over, if it is another one."""
 
 
 class AdminAct(NamedTuple):

@@ -142,9 +142,9 @@ class World:
         """Nobody coordinates from now on."""
         self.absent = kind, self.now_ms
 
-    def is_back(self) -> None:
+    def is_back(self, next_node_id: int | None = None) -> None:
         if self.absent is not None:
-            self.truth.away.append(Away(*self.absent, self.now_ms))
+            self.truth.away.append(Away(*self.absent, self.now_ms, next_node_id))
             self.absent = None
 
     def coordinator_ended(self) -> None:

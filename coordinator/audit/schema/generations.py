@@ -118,6 +118,8 @@ class MemberReconciled(AuditEvent, frozen=True, kw_only=True, tag="member.reconc
     `MEMBERS_NAMED_MAX` of them are named. `reconcile_ms` is the time since the target assignment was computed.
     `last_heard_ms` is when the member was heard before the heartbeat of this step (wall clock): what it gave up since
     then it may have given up earlier. Null if it is new, or that is not known, and in share and streams groups.
+    `unclaimed` are those that it might use before this step and does not name among those that it owns: the answer that
+    told it of them was lost, or it has lost them. Empty if it does not say what it owns.
     """
 
     member: MemberRef
@@ -134,6 +136,7 @@ class MemberReconciled(AuditEvent, frozen=True, kw_only=True, tag="member.reconc
     waits_for: list[WaitedFor]
     reconcile_ms: int
     last_heard_ms: int | None = None
+    unclaimed: TopicPartitions = {}
 
 
 class PatternsResolved(AuditEvent, frozen=True, kw_only=True, tag="patterns.resolved"):

@@ -16,7 +16,7 @@ from coordinator.core.client_details import UNKNOWN_CLIENT, ClientDetails
 from coordinator.core.consumer.deadlines import Deadline
 from coordinator.core.consumer.group import ConsumerGroup, FailedWork, ResolvedPattern
 from coordinator.core.consumer.member import ConsumerMember, CurrentAssignment, MemberMetadata
-from coordinator.core.consumer.topic_partitions import TopicPartitions
+from coordinator.core.consumer.topic_partitions import NO_PARTITIONS, EpochsByPartition, TopicPartitions
 from coordinator.core.groups.connection_at_removal import UNKNOWN, ConnectionAtRemoval
 from coordinator.core.groups.event import GroupEvent
 from coordinator.core.groups.group import Group
@@ -287,6 +287,7 @@ class ConsumerMemberAssigned(msgspec.Struct, GroupEvent, frozen=True, kw_only=Tr
     """A member takes a step towards its target. `revocation_deadline_ms`: when it has to have given up partitions.
 
     `last_heard_ms`: when it was heard before that, in wall-clock milliseconds; None: it is new, or that is not known.
+    `unclaimed`: what it was assigned before, and does not own by its own account.
     """
 
     group_id: str
@@ -296,6 +297,7 @@ class ConsumerMemberAssigned(msgspec.Struct, GroupEvent, frozen=True, kw_only=Tr
     revocation_deadline_ms: int | None
     client_connection: ClientConnection | None = None
     last_heard_ms: int | None = None
+    unclaimed: EpochsByPartition = NO_PARTITIONS
 
     def apply(self, group: Group[ConsumerGroup]) -> None:
         consumer = group.membership

@@ -57,7 +57,7 @@ from coordinator.core.consumer.subscription import (
 )
 from coordinator.core.consumer.target import TargetInput, compute_target, is_due
 from coordinator.core.consumer.target_events import TargetComputationStarted
-from coordinator.core.consumer.topic_partitions import TopicPartitions
+from coordinator.core.consumer.topic_partitions import NO_PARTITIONS, EpochsByPartition, TopicPartitions, not_among
 from coordinator.core.consumer.workers import COMPUTE_TARGET, RESOLVE_PATTERNS
 from coordinator.core.decision import Effect, OperationContext
 from coordinator.core.event import Event
@@ -298,7 +298,8 @@ class MemberUpdate:
         is_compared = bump or self._have_topics_changed(version)
         found_hash = after.hash_of_topics(topics)
         if bump or (is_compared and found_hash != group.metadata_hash):
-            self._raise_epoch(found_hash, CAUSES[type(self._sender)] if bump else Cause.TOPICS_CHANGED)
+            is_its_own = bump or self._changes_alone()
+            self._raise_epoch(found_hash, CAUSES[type(self._sender)] if is_its_own else Cause.TOPICS_CHANGED)
         else:
             checked = TopicsChecked(
                 group_id=group.group_id,
@@ -334,6 +335,13 @@ class MemberUpdate:
         if group.checked_version in (version, UNCHECKED):
             return group.checked_version == UNCHECKED
         return current_subscriptions(group).hash_of_topics(self._topics) != group.subscribed_hash
+
+    def _changes_alone(self) -> bool:
+        """Whether the first request after a load changes what the group subscribes to, and no topic has changed."""
+        group = self._group
+        if group.checked_version != UNCHECKED or self.metadata.pattern == self._before.pattern:
+            return False
+        return current_subscriptions(group).hash_of_topics(self._topics) == group.metadata_hash
 
     def _update_target(self, is_homogeneous: bool | None = None) -> None:
         """Compute the target of the group epoch, unless the last one is too recent. None: as the group has it."""
@@ -434,6 +442,7 @@ class MemberUpdate:
                 # That of a new member is in the event of its join.
                 client_connection=context.client_connection if type(self._sender) is Existing else None,
                 last_heard_ms=self._heard_before(),
+                unclaimed=self._unclaimed(),
             )
             self.events.append(assigned)
         return current
@@ -444,6 +453,12 @@ class MemberUpdate:
         if type(sender) is not Existing:
             return None
         return heard_before(last_heard_ms(self._group.group_id, sender.member, self._context), self._context)
+
+    def _unclaimed(self) -> EpochsByPartition:
+        """What the member was assigned and does not own, as it says. One of the classic protocol has given all up."""
+        if self._owned is None or self.metadata.classic is not None or type(self._sender) is not Existing:
+            return NO_PARTITIONS
+        return not_among(self._owned, self.had.assigned)
 
     def _subscribed_ids(self) -> frozenset[bytes]:
         """Mostly all members name the same topics, so the group remembers what was found last."""

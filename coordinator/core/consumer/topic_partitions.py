@@ -33,6 +33,17 @@ def has_any(claimed: Iterable[Any], partitions: EpochsByPartition) -> bool:
     return False
 
 
+def not_among(claimed: Iterable[Any], partitions: EpochsByPartition) -> EpochsByPartition:
+    """Those of `partitions` that a request (structs with `topic_id` and `partitions`) does not name."""
+    named = {topic.topic_id: topic.partitions for topic in claimed}
+    left: dict[bytes, Mapping[int, int]] = {}
+    for topic_id, of_topic in partitions.items():
+        indexes = of_topic.keys() - named.get(topic_id, ())
+        if indexes:
+            left[topic_id] = {index: of_topic[index] for index in indexes}
+    return left
+
+
 def has_same_partitions(one: EpochsByPartition, other: EpochsByPartition) -> bool:
     """Whether both have the same partitions with the same epochs."""
     return one is other or one == other

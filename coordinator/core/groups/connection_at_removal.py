@@ -11,6 +11,7 @@ import msgspec
 from _wire.errors import ErrorCode
 from coordinator.core.client_connection import ClientConnection
 from coordinator.core.decision import OperationContext
+from coordinator.core.groups.group import Group
 
 READ_AFTER_MS: Final = 100
 """What comes so soon after a throttle time may have waited in it."""
@@ -67,7 +68,7 @@ class ConnectionAtRemoval(msgspec.Struct, frozen=True):
 
 
 UNKNOWN = ConnectionAtRemoval()
-LIVES: Final = frozenset({ErrorCode.REBALANCE_IN_PROGRESS, ErrorCode.UNKNOWN_MEMBER_ID})
+LIVES: Final = frozenset({ErrorCode.ILLEGAL_GENERATION, ErrorCode.REBALANCE_IN_PROGRESS, ErrorCode.UNKNOWN_MEMBER_ID})
 """How a commit is refused of a client that is a member, or was one."""
 UNKNOWN_MEMBER: Final = ErrorCode.UNKNOWN_MEMBER_ID.name
 
@@ -114,13 +115,19 @@ def note_rejected(member_id: str, error: ErrorCode, context: OperationContext) -
         context.client_connection.reject(member_id, error.name, context.now_ms)
 
 
-def note_refused_commit(member_id: str, error: ErrorCode, context: OperationContext) -> None:
+def note_refused_commit(group: Group[Any] | None, member_id: str, error: ErrorCode, context: OperationContext) -> None:
     """A commit that is refused, and says that its client lives, though it renews no session.
 
-    Of a member that waits for its assignment, or of one that is none any more.
+    Of a member that waits for its assignment, or of one that is none any more. Where it comes by another connection
+    than that by which the member joined, it is told with that one, too.
     """
-    if error in LIVES:
-        note_rejected(member_id, error, context)
+    if error not in LIVES:
+        return
+    note_rejected(member_id, error, context)
+    member = None if group is None else group.membership.members.get(member_id)
+    connection = None if member is None else member.client_connection
+    if connection is not None and connection is not context.client_connection:
+        connection.reject(member_id, error.name, context.now_ms)
 
 
 def rejected_as(context: OperationContext) -> str:
@@ -206,7 +213,8 @@ def _open_or_closed(
     has_committed = member.committed_ms is not None and member.committed_ms > closed_ms
     if renewed_ms > connection.closed_ms or has_committed:
         return UNKNOWN
-    return ConnectionAtRemoval(False, closed_ms, environment.pauses.around(connection.closed_ms))
+    joined_ms = (member.joined_ms or 0) - environment.wall.step_ms
+    return ConnectionAtRemoval(False, closed_ms, environment.pauses.around(connection.closed_ms, joined_ms))
 
 
 def heard_until(heard_ms: int | None, connection: ConnectionAtRemoval) -> int | None:

@@ -49,7 +49,7 @@ def check_commit(group: Group[Any] | None, request: OffsetCommitRequest, context
         too_old = context.api_version < offset_commit.GROUP_ID_NOT_FOUND_VERSION
         error = ErrorCode.ILLEGAL_GENERATION if too_old else ErrorCode.GROUP_ID_NOT_FOUND
     if error is not NONE:
-        note_refused_commit(request.member_id, error, context)
+        note_refused_commit(group, request.member_id, error, context)
         replies = (Reply(context.request_id, offset_commit.request_error(request, error, context.api_version)),)
         events = () if group is None else (rejection(group, "OffsetCommit", request, error, context),)
         return Decision(events, replies, no_step_follows=True)

@@ -116,7 +116,7 @@ def commit(group: Group[Any] | None, prepared: ExistingTopics, context: Operatio
         )
     if error is not NONE:
         rejected = (Reply(context.request_id, error_response(prepared, error, context.api_version)),)
-        note_refused_commit(request.member_id, error, context)
+        note_refused_commit(group, request.member_id, error, context)
         # Also when a rebalance rejects it, which is part of the protocol: it is counted as what the rebalance cost.
         reported = () if group is None else (rejection(group, "OffsetCommit", request, error, context),)
         return Decision(reported, rejected, no_step_follows=True)

@@ -11,7 +11,7 @@ from coordinator.core.causes import Cause
 from coordinator.explain.changes import Changes, Removal
 from coordinator.explain.fold.members import BY_REQUEST, apply_removal
 from coordinator.explain.folded_group import PREPARING, REBALANCE_STATES, STABLE, FoldedGroup
-from coordinator.explain.generation import Outcome
+from coordinator.explain.generation import OF_EPOCHS, Outcome
 from coordinator.explain.known_member import MemberSoFar
 from coordinator.explain.owners import EAGER_ASSIGNORS, Owners, without
 from coordinator.explain.protocols.table import protocol_of
@@ -36,6 +36,9 @@ def _converted(history: FoldedGroup, event: schema.GroupConverted) -> None:
     for departed in event.departed:
         apply_removal(history, departed, event.time_ms, event.seq)
     _apply_members(history, event, event.members)
+    if event.group_type in OF_EPOCHS:
+        for each in event.members:
+            history.owners.is_given_back(each.member.member_id, each.partitions, event.time_ms)
 
 
 def _group_removed(history: FoldedGroup, event: schema.GroupRemoved) -> None:
@@ -114,6 +117,10 @@ def _snapshot(history: FoldedGroup, event: schema.GroupSnapshot) -> None:
     # An epoch that was stable is over, also while a static member that has left for a moment is away.
     stable = history.latest_stable
     was_stable = protocol_of(event.group_type).stores_steps and stable is not None and stable.is_same(event)
+    # So is one without any stable epoch yet, in which nobody had anything to get.
+    was_stable |= latest is None and any(
+        progress.member_epoch == schema.LEFT_FOR_A_MOMENT for progress in event.progress.values()
+    )
     if event.state in REBALANCE_STATES and not was_stable and (latest is None or not latest.is_open):
         generation = history.open_generation(event, event.generation_id + (event.state == PREPARING))
         generation.member_count = len(event.members)
@@ -210,7 +217,17 @@ def _share_records(history: FoldedGroup, event: schema.ShareRecords) -> None:
 def _rejected(history: FoldedGroup, event: schema.RequestRejected) -> None:
     history.rejected.append(event)
     if event.error == "ILLEGAL_GENERATION" and not event.injected and not _has_joined(history, event):
-        history.owners.gave_up(event.member.member_id, event.time_ms)
+        history.owners.gave_up(
+            event.member.member_id, event.time_ms, consumed_ms=_learned_until(history, event.request_generation_id)
+        )
+
+
+def _learned_until(history: FoldedGroup, named_id: int | None) -> int | None:
+    """Until when a client that names a generation had what it was assigned: it never learned of a later one."""
+    stable = history.latest_stable
+    if stable is None or stable.ended_ms is None or named_id is None or named_id >= stable.generation_id:
+        return None
+    return stable.ended_ms - 1
 
 
 def _has_joined(history: FoldedGroup, event: schema.RequestRejected) -> bool:

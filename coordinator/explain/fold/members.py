@@ -19,7 +19,7 @@ from coordinator.explain.folded_group import STABLE, FoldedGroup
 from coordinator.explain.generation import OF_EPOCHS, MemberPart, Outcome
 from coordinator.explain.identities import identity
 from coordinator.explain.known_member import MemberSoFar
-from coordinator.explain.leaving import SYNC_FAILED
+from coordinator.explain.leaving import REVOKES, SYNC_FAILED
 from coordinator.explain.owners import EAGER_ASSIGNORS, is_cooperative
 from coordinator.explain.replaced_clients import remember_client
 
@@ -105,10 +105,11 @@ def _is_unheard_since_replaced(member: MemberSoFar, event: schema.MemberRejoined
 def _had_until(event: schema.MemberRejoined) -> int | None:
     """Until when a member that rejoins surely had what it was assigned before; None: not known.
 
-    One that joins a stable group again and does not say why may not have got the answer to its last request.
+    One that joins a stable group again may not have got the answer to its last request, as its SyncGroup, unless it
+    says so. What it says may be as old as its join.
     """
     heard_ms = event.last_heard_ms
-    is_surprising = event.state == STABLE and not event.reason
+    is_surprising = event.state == STABLE and not event.reason.startswith(REVOKES)
     if heard_ms is None or not is_surprising or event.time_ms - heard_ms <= ROUND_TRIP_MS:
         return heard_ms
     return heard_ms - 1
@@ -344,17 +345,21 @@ def _replaced(history: FoldedGroup, event: schema.StaticMemberReplaced) -> None:
     tracked = history.members[event.member.member_id] = old or MemberSoFar(event.member)
     old_member = tracked.member
     tracked.member, tracked.joined_ms, tracked.replaced_ms = event.member, event.time_ms, event.time_ms
+    tracked.awaits_part = True
     # In a consumer group an event about its subscription follows, if that is another one.
     topics = event.old_subscribed_topics if history.group_type in OF_EPOCHS else event.subscribed_topics
     tracked.subscribed_topics = tuple(topics) or tracked.subscribed_topics
     history.owners.replaced(event.old_member_id, event.member)
     if may_keep_what_it_owns(history, tracked) and event.state != STABLE:
         history.owners.went_on(event.member.member_id)
-    _note_absence(history, event, tracked.left_ms)
+    stopped_ms = tracked.left_ms or event.old_last_heard_ms or history.loaded_ms or event.time_ms
+    _note_absence(history, event, stopped_ms)
     if event.state != STABLE and history.group_type not in OF_EPOCHS:
         # The new process has nothing yet, and that the old one had stopped is noticed by its replacement.
         history.owners.gave_up(event.member.member_id, event.time_ms, is_unsure=True)
     elif history.group_type not in OF_EPOCHS:
+        # What it had given up it has again without a rebalance: that is no cost of the next one.
+        history.owners.went_on(event.member.member_id)
         history.owners.goes_on(event.member, tracked.partitions, event.time_ms)
     change = Replacement(
         event.member,
@@ -367,6 +372,7 @@ def _replaced(history: FoldedGroup, event: schema.StaticMemberReplaced) -> None:
         tuple(event.subscribed_topics),
         tuple(event.old_subscribed_topics),
         event.cause,
+        stopped_ms,
     )
     pending = history.pending
     pending.add(pending.replaced, change)
@@ -375,13 +381,12 @@ def _replaced(history: FoldedGroup, event: schema.StaticMemberReplaced) -> None:
         _note_join(history, event.member, None, event.time_ms)
 
 
-def _note_absence(history: FoldedGroup, event: schema.StaticMemberReplaced, left_ms: int | None) -> None:
+def _note_absence(history: FoldedGroup, event: schema.StaticMemberReplaced, stopped_ms: int) -> None:
     """While the group is not stable it is told for how long its partitions had no owner: since the client was heard.
 
     After a load that is not known, and they had none since then, at least.
     """
     if history.latest is not None and history.latest.outcome is not Outcome.STABLE:
-        stopped_ms = left_ms or event.old_last_heard_ms or history.loaded_ms or event.time_ms
         if event.old_member_id in history.owners.missed:
             history.owners.lived(event.member.member_id, stopped_ms)
         history.owners.gave_up(event.member.member_id, stopped_ms, is_unsure=True)

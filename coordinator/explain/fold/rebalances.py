@@ -6,7 +6,7 @@ from typing import Any, Final
 from coordinator.audit import schema
 from coordinator.audit.schema import AuditEvent
 from coordinator.core.causes import Cause
-from coordinator.explain.changes import Changes, FoundTopics, misses_heartbeats
+from coordinator.explain.changes import Changes, FoundTopics, Replacement, misses_heartbeats
 from coordinator.explain.fold.members import keeps_what_it_owns, may_keep_what_it_owns
 from coordinator.explain.folded_group import EMPTY, RECONCILED, STABLE, FoldedGroup
 from coordinator.explain.generation import OF_EPOCHS, Generation, LateTarget, Outcome
@@ -27,6 +27,7 @@ JOINS: Final = frozenset(
 
 def _rebalance_started(history: FoldedGroup, event: schema.RebalanceStarted) -> None:
     previous = history.latest
+    history.owners.resumed(event.time_ms)
     # A group epoch has risen already; a classic generation is counted when all members have joined.
     is_epoch = history.group_type in OF_EPOCHS
     generation = history.begin_generation(event, event.generation_id + (not is_epoch))
@@ -35,6 +36,8 @@ def _rebalance_started(history: FoldedGroup, event: schema.RebalanceStarted) -> 
     if previous is not None and previous.outcome is Outcome.STABLE:
         previous.replaced_while_stable += earlier
         changes.replaced = [replacement for replacement in changes.replaced if replacement.at_ms >= event.time_ms]
+        if is_epoch:
+            _note_replaced(history, changes.replaced)
     generation.changes = changes
     awaiting = history.awaiting
     if awaiting is not None and event.generation_id - awaiting.generation_id > EPOCHS_AWAITED_MAX:
@@ -79,6 +82,14 @@ def _rebalance_started(history: FoldedGroup, event: schema.RebalanceStarted) -> 
             generation.part_of(joined.member).join_ms = 0
     if event.cause in JOINS and event.member is not None and event.member.member_id in history.members:
         generation.part_of(event.member).join_ms = 0
+
+
+def _note_replaced(history: FoldedGroup, replaced: list[Replacement]) -> None:
+    """With who comes back the epoch rises: what it had had no owner until it has that again, which an event tells."""
+    for replacement in replaced:
+        member = history.members.get(replacement.member.member_id)
+        if replacement.stopped_ms is not None and member is not None and member.awaits_part:
+            history.owners.gave_up(replacement.member.member_id, replacement.stopped_ms, is_unsure=True)
 
 
 def _patterns_resolved(history: FoldedGroup, event: schema.PatternsResolved) -> None:
@@ -238,6 +249,7 @@ def _reconciled(history: FoldedGroup, event: schema.MemberReconciled) -> None:
     tracked = history.members.get(member.member_id)
     if tracked is None:
         tracked = history.members[member.member_id] = MemberSoFar(member)
+    history.owners.never_got(member.member_id, event.unclaimed, event.last_heard_ms)
     history.owners.assigned(member, partitions, event.time_ms)
     # Partitions that it was asked to give up are its own until it has done so. A member of the classic protocol is not
     # asked: it gives them up before its JoinGroup, and may have to send that several times.
@@ -245,6 +257,7 @@ def _reconciled(history: FoldedGroup, event: schema.MemberReconciled) -> None:
         released = without(without(given_up, event.revoking), partitions)
         history.owners.revoked(member.member_id, released, event.time_ms, is_unsure=is_unsure)
     tracked.partitions, tracked.unnamed_partitions = partitions, event.unnamed_partitions
+    tracked.awaits_part = False
     tracked.left_ms = event.time_ms if event.member_epoch == schema.LEFT_FOR_A_MOMENT else None
     tracked.revoking = event.revoking
     tracked.set_revoking(is_revoking=event.revoking_count > 0)

@@ -89,6 +89,8 @@ class _Leaders:
                 self._stopped_ms = event.time_ms
             case LeadershipTaken():
                 yield from self._led(event)
+                if self._last is not None and self._last.node_id == event.node_id:
+                    return  # that it leads again it says before it tells of its start
             case CoordinatorStarted():
                 if not self._is_reported:
                     yield self._started(event)
@@ -146,7 +148,8 @@ class _Leaders:
             return CoordinatorAway(kind=AbsenceKind.STARTED, at_ms=event.time_ms, is_first=not is_again, evidence=SEEN)
         sign = self._history.signs.get(start_key(event))
         is_stopped = self._stopped_ms is not None
-        from_ms = self._stopped_ms if is_stopped else None if sign is None else sign.at_ms
+        # A start is a sign, too, if nothing was told of the group since.
+        from_ms = self._stopped_ms if is_stopped else None if sign is None else max(sign.at_ms, before.at_ms)
         return CoordinatorAway(
             kind=AbsenceKind.STARTED,
             at_ms=event.time_ms,

@@ -135,7 +135,8 @@ class Context:
 
     def removal_of(self, trigger: Trigger) -> Removal:
         found = None if trigger.member is None else self._removals.get(trigger.member.member_id)
-        found = found or self._earlier_removal(trigger)
+        if found is None or found.cause is not trigger.cause:  # one of KIP-848 that comes again keeps its id
+            found = self._earlier_removal(trigger) or found
         return found or Removal(trigger.member or MemberRef(""), trigger.cause, trigger.reason, trigger.at_ms)
 
     def _earlier_removal(self, trigger: Trigger) -> Removal | None:

@@ -7,7 +7,7 @@ from coordinator.audit.schema import CoordinatorEvent, CoordinatorPaused, Coordi
 from coordinator.explain.claims.claim import Claim, derived, seen
 from coordinator.explain.claims.price import CommitsRefused, Lag, Moved, NothingAssigned, Unowned, UnownedInSum
 from coordinator.explain.generation import Generation
-from coordinator.explain.history import STARTS, GroupHistory
+from coordinator.explain.history import STARTS
 from coordinator.explain.makers.causes import CONSUMERS
 from coordinator.explain.makers.context import Context
 from coordinator.explain.makers.workers import worker_claims
@@ -79,11 +79,15 @@ def unowned(context: Context) -> Iterator[Claim]:
         yield _unowned_before(context, earlier)
 
 
-def _is_at_least(history: GroupHistory, absences: list[Absence]) -> bool:
+def _is_at_least(context: Context, absences: list[Absence]) -> bool:
     """Whether an owner may have stopped earlier: it was told so late that the coordinator has to have been away.
 
-    What stopped while it was away is known by the first request after that, if not by the want of any.
+    What stopped while it was away is known by the first request after that, if not by the want of any. Of a partition
+    that had no owner several times it is not sure then which time was the longest, and with which ones it is told.
     """
+    history = context.history
+    if any(absence.is_unsure and absence.shorter for absence in context.generation.absences):
+        return True
     if any(absence.is_unsure for absence in absences):
         return True
     away = [
@@ -125,7 +129,7 @@ def _unowned_since(context: Context, absences: list[Absence]) -> Unowned:
         to_ms=longest.assigned_ms,
         shortest_ms=min(absence.ms for absence in absences),
         rebalances=generation.tries,
-        is_at_least=_is_at_least(context.history, absences),
+        is_at_least=_is_at_least(context, absences),
         or_more=generation.absences_are_partial or _was_unavailable(context),
         evidence=derived(generation.first_seq, generation.last_seq),
     )
@@ -146,7 +150,7 @@ def _unowned_before(context: Context, absences: list[Absence]) -> Unowned:
         before_ms=max(min(began_ms, absence.assigned_ms) - absence.stopped_ms for absence in absences),
         after_ms=max(absence.assigned_ms - max(began_ms, absence.stopped_ms) for absence in absences),
         several=len(absences) > 1,
-        is_at_least=_is_at_least(context.history, absences),
+        is_at_least=_is_at_least(context, absences),
         or_more=generation.absences_are_partial or _was_unavailable(context),
         evidence=derived(generation.first_seq, generation.last_seq),
     )

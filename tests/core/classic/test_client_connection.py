@@ -263,6 +263,17 @@ def test_a_connection_that_was_found_closed_after_a_pause_is_told_with_it(sim):
     assert removed(sim).coordinator_paused_ms == 0
 
 
+def test_who_joined_after_a_pause_did_not_close_its_connection_in_it(sim):
+    sim.stand_still(5_000)
+    sim.advance(1)
+    (a,) = sim.stable_with("a")
+    sim.advance(100)
+    sim.disconnect(a)
+    sim.advance(SESSION_TIMEOUT_MS)
+    assert connection(sim)[0] is False
+    assert removed(sim).connection.closed_in_pause_ms is None
+
+
 def test_a_connection_that_closed_long_after_a_pause_did_not_close_in_it(sim):
     (a,) = sim.stable_with("a")
     sim.stand_still(5_000)
@@ -398,3 +409,19 @@ def test_who_was_throttled_longest_ago_is_forgotten():
     assert throttled.since("client-1", "/host", 0, 100) == 20
     assert throttled.since("client-1", "/host", 0, 25) == 15
     assert throttled.since("client-1", "/host", 11, 100) == 0, "it began before"
+
+
+@pytest.mark.parametrize("is_by_another", [False, True])
+def test_a_commit_of_an_older_generation_says_that_the_client_lives(sim, is_by_another):
+    (a,) = sim.stable_with("a")
+    found = sim.group.members[a].client_connection
+    assert found is not None
+    sim.connections[a] = ClientConnection() if is_by_another else found
+    sim.advance(2_000)
+    rejected_ms = sim.now_ms
+    assert sim.commit(a, generation_id=sim.group.generation_id - 1).error is ErrorCode.ILLEGAL_GENERATION
+    sim.advance(SESSION_TIMEOUT_MS)
+    assert (removed(sim).connection.rejected, removed(sim).connection.rejected_ms) == (
+        "ILLEGAL_GENERATION",
+        rejected_ms,
+    )

@@ -8,12 +8,13 @@ from coordinator.explain.facts import RETURN_MS
 from tests.world.checkers.context import Check, Context, written_until
 from tests.world.checkers.tolerances import EXPIRY_MS, INSTANT_MS, NETWORK_MS
 from tests.world.clients import COOPERATIVE
-from tests.world.truth import Answer, Fate, Membership, ProcessTruth, Truth, Way
+from tests.world.truth import Answer, Fate, Membership, ProcessTruth, StateChange, Truth, Way
 
 JOINS: Final = frozenset({"JoinGroup", "ConsumerGroupHeartbeat"})
 GOODBYES: Final = frozenset({"LeaveGroup", "ConsumerGroupHeartbeat"})
-BEGUN: Final = frozenset({"PreparingRebalance", "Assigning"})
-"""States in which a rebalance has begun. It may be superseded by one of the same generation."""
+PREPARING: Final = "PreparingRebalance"
+"""A rebalance of a classic group has begun, which may lead to no generation; an epoch rises as one begins."""
+EMPTY: Final = "Empty"
 NO_COMMITS_MS: Final = 600_000
 
 
@@ -106,15 +107,33 @@ def static_restarts(claim: claims.StaticRestarts, truth: Truth, context: Context
 
 def storm(claim: claims.Storm, truth: Truth, context: Context) -> str | None:
     since_ms, until_ms = claim.from_ms - INSTANT_MS, claim.until_ms + INSTANT_MS
-    known = [state.generation_id for state in truth.states if since_ms <= state.at_ms <= until_ms]
-    earlier = [state.generation_id for state in truth.states if state.at_ms < since_ms]
-    count = max(known, default=0) - min(known[:1] + earlier[-1:], default=0)
-    begun = sum(state.state in BEGUN for state in truth.states if since_ms <= state.at_ms <= until_ms)
-    if claim.rebalances > max(count + 1, begun):
-        return f"there were {count} generations"
+    count = rebalances_between(truth, since_ms, until_ms)
+    if claim.rebalances > count:
+        return f"there were {count} rebalances"
     if claim.lost_ms > until_ms - since_ms:
         return "more time is said to be lost than passed"
     return None
+
+
+def rebalances_between(truth: Truth, from_ms: int, until_ms: int) -> int:
+    """How many rebalances began, by what they raised where they were over in one ms."""
+    count, before = 0, StateChange(0, "", 0, 0, "", is_consumer_group=False)
+    for state in truth.states:
+        if from_ms <= state.at_ms <= until_ms:
+            count += _begun(before, state)
+        before = state
+    return count
+
+
+def _begun(before: StateChange, now: StateChange) -> int:
+    # An empty group that changes its type is made anew, and begins at 0; a load may take a generation back.
+    is_anew = now.is_consumer_group is not before.is_consumer_group and now.generation_id < before.generation_id
+    rise = max(0, now.generation_id - (0 if is_anew else before.generation_id))
+    was_waiting, is_waiting = before.state == PREPARING, now.state == PREPARING
+    if rise and was_waiting and not now.is_consumer_group:
+        rise -= 1  # that one had begun before; one that its group changes its type in is dropped
+    has_emptied = now.state == EMPTY and bool(before.members) and not rise and not was_waiting
+    return rise + (is_waiting and (not was_waiting or now.generation_id != before.generation_id)) + has_emptied
 
 
 def rolling_restart(claim: claims.RollingRestart, truth: Truth, context: Context) -> str | None:

@@ -68,22 +68,20 @@ def assigned_at_the_end(truth: Truth, context: Context, *, with_leaving: bool = 
 
     `with_leaving`: members that were removed in that ms were there still.
     """
-    last: dict[str, frozenset[Partition]] = {}
+    last: dict[str, tuple[int, frozenset[Partition]]] = {}
     for plan in plans_until(truth, context):
-        if plan.is_whole:
-            last = dict(plan.assigned)
-        else:
-            last.update(plan.assigned)
+        assigned = {member_id: (plan.at_ms, partitions) for member_id, partitions in plan.assigned.items()}
+        last = assigned if plan.is_whole else last | assigned
     until_ms = context.known_ms - with_leaving
-    present = {
-        membership.member_id
-        for membership in truth.all_memberships()
-        if membership.from_ms <= context.known_ms and until_ms < membership.until_ms
-    }
+    present: dict[str, int] = {}
+    """Member id → since when it is there: one of KIP-848 comes again by its id, and has nothing of what it had."""
+    for membership in truth.all_memberships():
+        if membership.from_ms <= context.known_ms and until_ms < membership.until_ms:
+            present[membership.member_id] = membership.from_ms
     return {
         partition: member_id
-        for member_id, partitions in last.items()
-        if member_id in present
+        for member_id, (at_ms, partitions) in last.items()
+        if member_id in present and present[member_id] <= at_ms
         for partition in partitions
     }
 
@@ -105,8 +103,8 @@ class Gap(NamedTuple):
     """For how much of the least nobody coordinated, who could have noticed it."""
     was_released: bool = False
     """An assignment had taken it from its owner."""
-    is_of_pause: bool = False
-    """It ended in the ms in which a pause of the coordinator did: perhaps before the rebalance that began then."""
+    may_be_before: bool = False
+    """It ended in the ms in which the rebalance began: perhaps before that, as in the ms in which a pause ended."""
     was_kept: bool = False
     """Its owner has it again without having given it up, or without a word of that: it was suspended, busy, or gone."""
 
@@ -126,7 +124,7 @@ def longest(known: Iterable[tuple[Partition, Gap]]) -> dict[Partition, Gap]:
 
 def all_gaps(truth: Truth, context: Context) -> Iterator[tuple[Partition, Gap]]:
     """Each partition that had an owner before, and how long nobody processed it, for each owner that it got."""
-    for partition, at_ms, before, now, was_taken in _steps(truth, context):
+    for partition, at_ms, before, now, was_taken, generation_id in _steps(truth, context):
         process = truth.process_of(now)
         gap = _gap(truth, partition, at_ms, before)
         is_over = process is None or process.lived_at(at_ms)
@@ -137,17 +135,18 @@ def all_gaps(truth: Truth, context: Context) -> Iterator[tuple[Partition, Gap]]:
         # A group that changes its type gives away what a member had that is silent, and not removed yet.
         was_released = was_taken or (before != now and truth.is_member(before, at_ms))
         was_released |= truth.was_taken(partition, before, at_ms)
-        is_of_pause = at_ms == context.disturbed_ms and truth.went_on_at(at_ms)
+        is_older = generation_id == context.stable_before_id
+        may_be_before = at_ms == context.disturbed_ms and (truth.went_on_at(at_ms) or is_older)
         yield (
             partition,
-            gap._replace(is_over=is_over, was_released=was_released, was_kept=was_kept, is_of_pause=is_of_pause),
+            gap._replace(is_over=is_over, was_released=was_released, was_kept=was_kept, may_be_before=may_be_before),
         )
 
 
-def _steps(truth: Truth, context: Context) -> Iterator[tuple[Partition, int, str, str, bool]]:
+def _steps(truth: Truth, context: Context) -> Iterator[tuple[Partition, int, str, str, bool, int]]:
     """Each partition that got another owner, when that was, the owner before, which may be the same one, and now.
 
-    The last says whether the one before had been told to give it up.
+    Then whether the one before had been told to give it up, and the generation in which the owner got it.
     """
     owners: dict[Partition, str] = {}
     steps: dict[Partition, list[tuple[str, int, str | None, bool, int]]] = {}
@@ -174,9 +173,9 @@ def _steps(truth: Truth, context: Context) -> Iterator[tuple[Partition, int, str
                 if is_since_then(plan, context) and is_new:
                     known.append((member_id, plan.at_ms, before, was_released, plan.generation_id))
     for partition, known in steps.items():
-        for member_id, at_ms, before, was_released, _ in known:
+        for member_id, at_ms, before, was_released, generation_id in known:
             if before is not None:
-                yield partition, at_ms, before, member_id, was_released
+                yield partition, at_ms, before, member_id, was_released, generation_id
 
 
 def _let_go(truth: Truth, partition: Partition, member_id: str, from_ms: int, until_ms: int) -> bool:

@@ -48,7 +48,7 @@ def unowned(claim: claims.Unowned, truth: Truth, context: Context) -> str | None
 
 def _counts(gap: Gap) -> bool:
     """Whether it is surely one of the rebalance, and over."""
-    return gap.is_over and not gap.was_kept and not gap.is_of_pause
+    return gap.is_over and not gap.was_kept and not gap.may_be_before
 
 
 def _is_there(partition: Partition, truth: Truth, context: Context) -> bool:

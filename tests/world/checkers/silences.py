@@ -8,8 +8,9 @@ from tests.world.checkers.context import Check, Context
 from tests.world.checkers.tolerances import BEAT_MS, EXPIRY_MS, INSTANT_MS, NETWORK_MS
 from tests.world.history import GROUP_ID
 from tests.world.recorder import LOADED_AGAIN_MS
+from tests.world.server import FIRST_NODE_ID
 from tests.world.spans import FOREVER, overlap, without
-from tests.world.truth import Arrival, AwayKind, Ended, Fate, ProcessTruth, Truth
+from tests.world.truth import Arrival, Away, AwayKind, Ended, Fate, ProcessTruth, Truth
 
 
 def silent(claim: claims.Silent, truth: Truth, context: Context) -> str | None:
@@ -314,7 +315,8 @@ def coordinator_away(claim: claims.CoordinatorAway, truth: Truth, context: Conte
             return None if fits else "its disk was not full then"
         case claims.AbsenceKind.STARTED:
             return _started(claim, truth, context)
-    return "there is one coordinator alone"
+        case claims.AbsenceKind.LED:
+            return _led(claim, truth)
 
 
 def _fits(claim: claims.CoordinatorAway, truth: Truth, full_ms: int, empty_ms: int) -> bool:
@@ -327,6 +329,18 @@ def _fits(claim: claims.CoordinatorAway, truth: Truth, full_ms: int, empty_ms: i
     return full_ms <= from_ms <= empty_ms <= until_ms <= empty_ms + tries_ms
 
 
+def _led(claim: claims.CoordinatorAway, truth: Truth) -> str | None:
+    """Another node took over from the one that had led before it."""
+    leaders = {each.next_node_id: each for each in truth.away if each.next_node_id is not None}
+    node_id = claim.node_id or FIRST_NODE_ID
+    away = leaders.get(node_id)
+    if away is None or abs(away.until_ms - claim.at_ms) > NETWORK_MS:
+        return f"node {node_id} took over from nobody then"
+    if claim.other_node_id != max((each for each in leaders if each < node_id), default=FIRST_NODE_ID):
+        return f"node {claim.other_node_id} had not led before it"
+    return _ended_so(claim, away, truth)
+
+
 def _started(claim: claims.CoordinatorAway, truth: Truth, context: Context) -> str | None:
     if claim.is_first or abs(claim.at_ms - context.begin_ms) <= NETWORK_MS:
         return None if abs(claim.at_ms - context.begin_ms) <= NETWORK_MS else "that was not the first start"
@@ -334,11 +348,19 @@ def _started(claim: claims.CoordinatorAway, truth: Truth, context: Context) -> s
     away = next((each for each in found if abs(each.until_ms - claim.at_ms) <= NETWORK_MS), None)
     if away is None:
         return "it did not start then"
+    return _ended_so(claim, away, truth)
+
+
+def _ended_so(claim: claims.CoordinatorAway, away: Away, truth: Truth) -> str | None:
+    """Whether the coordinator before had ended as it is told, and when."""
     was_ordered = claim.end in (claims.End.IN_ORDER, claims.End.IN_ORDER_UNTOLD)
     if claim.end is not claims.End.NOT_KNOWN and was_ordered != (away.kind is AwayKind.STOPPED):
         return f"the one before was {away.kind}"
     if claim.from_ms is not None and claim.from_ms > away.from_ms + NETWORK_MS:
         return f"it was away for {away.until_ms - away.from_ms} ms"
+    began_ms = max((start for start in truth.starts(0, away.from_ms) if start != away.until_ms), default=0)
+    if claim.from_ms is not None and claim.from_ms < began_ms - NETWORK_MS:
+        return "it was there again since then"
     if claim.end is claims.End.IN_ORDER and claim.from_ms is not None and claim.from_ms < away.from_ms - NETWORK_MS:
         return f"it was away for {away.until_ms - away.from_ms} ms"
     return None

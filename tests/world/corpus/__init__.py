@@ -15,6 +15,7 @@ from tests.world.corpus import (
     restarted_clients,
     restarts,
     static_members,
+    takeovers,
     topics,
 )
 from tests.world.history import History
@@ -32,6 +33,7 @@ MODULES: Final = (
     restarted_clients,
     restarts,
     static_members,
+    takeovers,
     topics,
 )
 

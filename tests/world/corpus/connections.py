@@ -260,4 +260,28 @@ FOUND: Final[dict[str, History]] = {
         Action(16_000, "grow_topic", 0, 3),
         Action(26_500, "mute", 0, 20_000),
     ),
+    "the answer to a SyncGroup is lost, and its member says again what it said when it joined": history(
+        [JAVA, JAVA._replace(starts=False)],
+        Action(43_076, "block", 0, 6_782),
+        Action(45_568, "kill", 1, 6_042),
+        Action(48_438, "close", 0, 5_536),
+        Action(51_702, "proxy_all", 0, 821),
+        until_ms=90_000,
+        seed=84_006_336,
+    ),
+    "a commit of an older generation comes by another connection": history(
+        [
+            JAVA._replace(topics=("t", "u")),
+            JAVA._replace(topics=("t", "u")),
+            MODERN._replace(topics=("t", "u")),
+            JAVA._replace(topics=("t", "u")),
+        ],
+        Action(14_611, "mute", 1, 4_821),
+        Action(16_522, "mute", 0, 27_520),
+        Action(18_101, "roll", 0, 1_000),
+        Action(36_477, "suspend", 1, 4_275),
+        Action(39_361, "proxy_all", 1, 6_722),
+        consumer_session_ms=6_000,
+        seed=88_003_817,
+    ),
 }

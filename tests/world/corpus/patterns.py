@@ -32,4 +32,40 @@ FOUND: Final[dict[str, History]] = {
     "a member joins before the topics of a regular expression are assigned": history(
         [MODERN._replace(topics=(), pattern="[tu]"), JAVA]
     ),
+    "an empty group is made anew with another type amid a storm": history(
+        [JAVA, LATER._replace(topics=("t",))],
+        Action(10_948, "create_other_topic", 0, 18),
+        Action(48_628, "delete_other_topic", 1, 12),
+        Action(57_309, "lose_host", 1, 1_233),
+        Action(75_764, "kill", 0, 2_811),
+        Action(84_429, "create_other_topic", 1, 7),
+        until_ms=90_000,
+        topics=(("t", 2), ("u", 1)),
+        max_size=1,
+        seed=84_009_157,
+    ),
+    "a static member comes back in the ms in which topics are found": history(
+        [MODERN._replace(instance_id="i-1"), ALL._replace(pattern="[tu]"), ALL._replace(topics=("t",))],
+        Action(3_811, "kill_coordinator", 0, 419),
+        Action(7_271, "close", 0, 2_711),
+        until_ms=90_000,
+    ),
+    "a static member has its part again before the epoch rises with topics that are found": history(
+        [
+            ALL._replace(instance_id="i-0", pattern="t.*"),
+            ALL._replace(instance_id="i-1"),
+            JAVA._replace(instance_id="i-3"),
+        ],
+        Action(4_795, "proxy_all", 1, 6_747),
+        Action(8_537, "roll", 0, 1_000),
+        Action(12_970, "unsubscribe"),
+        until_ms=40_000,
+        seed=85_200_073,
+    ),
+    "the first request after a load subscribes to another regular expression": history(
+        [JAVA, ALL._replace(pattern="t.*")],
+        Action(14_588, "close"),
+        Action(16_787, "kill_coordinator", 1, 5_025),
+        Action(20_438, "subscribe_to_pattern", 1, 10),
+    ),
 }

@@ -193,4 +193,25 @@ FOUND: Final[dict[str, History]] = {
         Action(7_549, "pause_coordinator", 0, 21_652),
         initial_delay_ms=3_000,
     ),
+    "a process joins right after a pause, and ends": history(
+        [JAVA, JAVA._replace(session_timeout_ms=15_000)],
+        Action(14_551, "pause_coordinator", 1, 9_348),
+        Action(18_804, "close", 1, 366),
+        Action(24_123, "kill", 1, 5_440),
+        topics=(("t", 1),),
+        seed=84_007_766,
+    ),
+    "a group is deleted and made anew in the ms in which a pause ends, soon after a full disk": history(
+        [JAVA],
+        Action(38_066, "fill_disk", 0, 3_219),
+        Action(39_331, "pause_coordinator", 0, 7_814),
+        Action(40_553, "close", 0, 3_542),
+        Action(40_635, "delete_group"),
+    ),
+    "a member leaves in a pause in which another one subscribes to other topics": history(
+        [JAVA._replace(assignors=("roundrobin",)), JAVA._replace(assignors=("roundrobin",))],
+        Action(27_935, "pause_coordinator", 0, 15_519),
+        Action(28_212, "close", 1, 1_271),
+        Action(31_222, "subscribe", 0, 3),
+    ),
 }

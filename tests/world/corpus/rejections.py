@@ -83,4 +83,11 @@ FOUND: Final[dict[str, History]] = {
         Action(22_795, "refuse", 0, 7_020),
         until_ms=90_000,
     ),
+    "commits of two clients of one client id are refused after a start": history(
+        [MODERN, JAVA._replace(client_id="billing"), JAVA, JAVA._replace(client_id="billing")],
+        Action(5_065, "kill_coordinator", 0, 4_571),
+        Action(5_213, "kill"),
+        Action(7_698, "starve", 2, 12_672),
+        until_ms=40_000,
+    ),
 }

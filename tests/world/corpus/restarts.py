@@ -147,4 +147,12 @@ FOUND: Final[dict[str, History]] = {
         consumer_heartbeat_ms=1_000,
         seed=1_102_595,
     ),
+    "a cooperative member dies as it joins again, and the coordinator forgets when it was heard": history(
+        [COOPERATIVE, COOPERATIVE],
+        Action(16_483, "die_joining"),
+        Action(21_179, "subscribe", 0, 5),
+        Action(25_402, "kill_coordinator", 0, 860),
+        until_ms=90_000,
+        seed=81_401_439,
+    ),
 }

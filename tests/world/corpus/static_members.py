@@ -273,4 +273,40 @@ FOUND: Final[dict[str, History]] = {
         max_size=4,
         seed=81_501_903,
     ),
+    "an epoch rises with a static member that comes back, as a topic has grown": history(
+        [JAVA._replace(instance_id="i-0"), MODERN._replace(instance_id="i-1")],
+        Action(14_483, "grow_topic", 0, 7),
+        Action(15_228, "kill", 1, 2_413),
+        Action(19_660, "close", 0, 8_088),
+        until_ms=40_000,
+        consumer_session_ms=15_000,
+        seed=84_003_457,
+    ),
+    "a static member never learns what it was assigned while it could not be reached": history(
+        [
+            JAVA._replace(max_poll_interval_ms=12_000),
+            JAVA._replace(instance_id="i-1", session_timeout_ms=15_000, max_poll_interval_ms=12_000),
+        ],
+        Action(23_259, "subscribe", 0, 6),
+        Action(23_737, "proxy", 1, 15_009),
+        Action(29_758, "grow_topic", 0, 3),
+        seed=84_005_387,
+    ),
+    "a static member learns that it missed a generation, and takes its own place again": history(
+        [
+            COMPANY._replace(max_poll_interval_ms=12_000),
+            COMPANY._replace(instance_id="i-3", session_timeout_ms=15_000, max_poll_interval_ms=12_000),
+            COMPANY._replace(max_poll_interval_ms=12_000),
+        ],
+        Action(17_688, "proxy_all", 2, 25_155),
+        Action(26_902, "stop_coordinator", 0, 3_056),
+        Action(29_909, "lose_host", 2, 903),
+        seed=88_000_480,
+    ),
+    "a static member that subscribes to nothing is away when the coordinator is stopped": history(
+        [MODERN._replace(topics=(), instance_id="i-0")],
+        Action(8_819, "roll", 0, 1_000),
+        Action(9_260, "stop_coordinator", 0, 425),
+        until_ms=40_000,
+    ),
 }
