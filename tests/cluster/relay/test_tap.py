@@ -12,7 +12,7 @@ from _wire.headers import encode_request, encode_response
 from _wire.messages.api_versions import ApiVersionsRequest
 from _wire.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest, ConsumerGroupHeartbeatResponse
 from _wire.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
-from _wire.messages.join_group import JoinGroupRequest, JoinGroupResponse
+from _wire.messages.join_group import JoinGroupRequest, JoinGroupRequestProtocol, JoinGroupResponse
 from _wire.messages.leave_group import LeaveGroupRequest, LeaveGroupResponse, MemberIdentity, MemberResponse
 from _wire.messages.offset_commit import OffsetCommitRequest
 from _wire.messages.share_group_heartbeat import ShareGroupHeartbeatRequest
@@ -600,3 +600,12 @@ def test_a_sync_is_waited_for_until_it_says_whether_it_has_assignments(version: 
         assert side.tap.request(side.connection, frame, 0, end, len(frame)) is MORE
     assert side.tap.request(side.connection, frame, 0, needed, len(frame)) is not MORE
     assert not side.seen[-1].has_assignments
+
+
+def test_a_join_that_is_very_long_passes_unread() -> None:
+    """To decode it would hold up all else."""
+    side = Side()
+    assert side.ask(JoinGroupRequest(group_id=GROUP, protocol_type="p", reason="r"), 8) is not None
+    protocols = [JoinGroupRequestProtocol(name="p", metadata=bytes(1 << 20))]
+    assert side.ask(JoinGroupRequest(group_id=GROUP, protocol_type="p", protocols=protocols), 8) is None
+    assert side.tap.unread == 1
