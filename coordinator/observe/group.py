@@ -151,9 +151,18 @@ class GroupObserver:
             return
         if events.so_far.protocol == CLASSIC:
             self._rebalances.finish(place)
+        if events.so_far.protocol == CLASSIC and events.so_far.is_converting:
+            self._remove_departed(place)
         emitter = events.emitter(place)
         consumer_events(emitter, record, self._name_of)
         events.keep(emitter, is_inferred=True)
+
+    def _remove_departed(self, place: Place) -> None:
+        """Members that left, if the group got the other protocol before it rebalanced: no record tells of them."""
+        emitter = self._events.emitter(place)
+        for member_id in self._events.seen.departed(emitter.so_far.members):
+            emitter.leave(member_id)
+        self._events.keep(emitter, is_inferred=True)
 
     # ---- who watches
 
