@@ -5,6 +5,7 @@ from functools import partial
 from typing import Any, Final, Protocol
 
 from _wire.headers import decode_request_header
+from coordinator.cluster.relay.coordinator_lookups import CoordinatorLookups
 from coordinator.cluster.relay.directory import Directory
 from coordinator.cluster.relay.expected_responses import ExpectedResponses
 from coordinator.cluster.relay.frame_stream import INT32, FrameStream, Route
@@ -68,6 +69,7 @@ class RequestFlow:
         """
         self._tapped: Collection[int] = () if tap is None else tap.apis
         self._look: Callable[[Ends, bytes, int, int, int], Any] = _nothing_to_see if tap is None else tap.request
+        self._lookups = CoordinatorLookups()
         self._ends = ends
         self._expected = expected
         self._directory = directory
@@ -138,7 +140,7 @@ class RequestFlow:
         elif api_key in GROUP_REQUESTS:
             self._inspect(frame)
         else:
-            request = forwarded_request(frame)
+            request = self._lookups.note(forwarded_request(frame))
             if self._login is not None and api_key != API_VERSIONS:
                 self._login.request(frame)
             self._pass_on(frame, request)
