@@ -18,6 +18,7 @@ from coordinator.cluster.found import Finding, Found, NotFound, Unknown
 from coordinator.cluster.handlers.own_node import own_response
 from coordinator.cluster.nodes.peers import OWNED_KEY_TYPE, peer_client_id
 from coordinator.cluster.ownership import GroupOwnership
+from coordinator.cluster.relay.coordinator_lookups import CoordinatorLookups
 from coordinator.cluster.relay.directory import Directory
 from coordinator.cluster.relay.request_heads import InvalidRequest
 from coordinator.cluster.relay.responses import (
@@ -103,12 +104,14 @@ class ForwardedRequests:
         self._listed_id = listed_id
         self._before_request = before_request
         self._forget = forget
+        self._lookups: dict[Connection, CoordinatorLookups] = {}
         self.passes_on: Final = PassesOn(opened=self._opened, closed=self._closed, around=self._around)
 
     def _opened(self, connection: Connection) -> None:
         connection.principal = ClientOfCluster(connection.serial)
 
     def _closed(self, connection: Connection) -> None:
+        self._lookups.pop(connection, None)
         self._forget(connection.principal)
         self._upstreams.closed(connection)
 
@@ -138,6 +141,10 @@ class ForwardedRequests:
         except MalformedMessage as problem:
             connection.reject(str(problem))
             return
+        if request.keys:
+            lookups = self._lookups.setdefault(connection, CoordinatorLookups())
+            lookups.note_software(connection.software[0].encode())
+            request = lookups.note(request)
         if own is None:
             self.forward(connection, frame, request)
         else:

@@ -85,7 +85,7 @@ class Watching:
     def _use_rules(self) -> None:
         is_changed = self.watched.use(self._rules)
         watches = self.watched.watches
-        if is_changed or watches != self.tap.is_on:
+        if is_changed or watches != bool(self.tap.apis):
             self.tap.watch(self.watched.__contains__ if watches else None)
             self.watch.rules_changed()
 

@@ -20,8 +20,9 @@ from coordinator.logger import logger
 BACKLOG: Final = 1024
 DOUBLINGS_MAX: Final = 4
 """At most 16 connections are accepted in an iteration of the event loop: they must not delay those that are there."""
-SOON_SECONDS: Final = 0.002
-"""Whoever comes so soon after the last one may be one of many that come together."""
+SOON_SECONDS: Final = 1.0
+"""Whoever comes so soon after the last one may be one of many that come together. It is long beside an iteration of a
+loop that has much to do: with one connection in each of these, the last of a thousand waited for 20 s."""
 DOUBLED_AFTER: Final = 4
 """Iterations in a row with so soon a connection until twice as many are accepted in one. It begins with one, because to
 find out that no other connection waits takes a system call in vain."""

@@ -1,7 +1,7 @@
-"""What was seen of one group, in order of time → its events, each with the places where it was seen."""
+"""What was seen of one group, in order of time → its events: what comes in of which kind, and what each does."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
@@ -9,32 +9,29 @@ from coordinator.audit.schema.sighted import Unseen
 from coordinator.audit.schema.unseen import UnseenBecause
 from coordinator.core.causes import Cause, InferredCause
 from coordinator.explain.generation import OF_EPOCHS
-from coordinator.observe.classic import classic_events
-from coordinator.observe.classic_lines import Gathered, Members, gathered_events
+from coordinator.observe.classic_lines import Gathered, Members
+from coordinator.observe.classic_rebalances import ClassicRebalances
 from coordinator.observe.consumer import TopicNames, consumer_events
-from coordinator.observe.consumer_lines import ConsumerLines, end_epoch, removed_by
+from coordinator.observe.consumer_lines import end_epoch, removed_by
 from coordinator.observe.evidence import ObservedEvent
-from coordinator.observe.group_so_far import CLASSIC, Event, EventEmitter, GroupSoFar, MemberSoFar, Removed
+from coordinator.observe.group_events import GroupEvents
+from coordinator.observe.group_so_far import CLASSIC, GroupSoFar, MemberSoFar, Removed
 from coordinator.observe.logs import statements as said
 from coordinator.observe.logs.client_statements import ClientStatement
 from coordinator.observe.logs.statements import OfGroup, Statement
 from coordinator.observe.ordering import Logged, Seen, in_order, members_of
-from coordinator.observe.places import Place, Source
+from coordinator.observe.places import Place
 from coordinator.observe.polled import absent_events, polled_events
 from coordinator.observe.records.stored import ClassicGroup, GroupRecord
-from coordinator.observe.refusals import Refusal, Refusals, refusal_of
+from coordinator.observe.refusals import Refusals
+from coordinator.observe.refused_clients import RefusedClients
 from coordinator.observe.seen import SeenGroup
 from coordinator.observe.seen_member import ALWAYS_THERE, NodesThere
-from coordinator.observe.seen_refusals import refused
-from coordinator.observe.typed import with_causes
 
 if TYPE_CHECKING:
     from coordinator.observe.poll import PresentGroup
 
-GONE_AT_ONCE_MS: Final = 1_000
 WITHOUT_RECORDS: Final = frozenset({"share", "streams"})
-REBALANCE_BEGINS_MS: Final = 60_000
-"""So long after a line about a member of a classic group a rebalance may follow that it is part of."""
 
 
 class ObserverState(msgspec.Struct):
@@ -52,7 +49,7 @@ class ObserverState(msgspec.Struct):
 
 
 class GroupObserver:
-    """Makes the events of a group. `events` are those that nothing seen later changes."""
+    """Makes the events of a group. Those that `drain` returns are not changed by anything seen later."""
 
     def __init__(
         self,
@@ -71,29 +68,20 @@ class GroupObserver:
         `presence` says which nodes look at what passes.
         """
         self.group_id = group_id
-        self.events: list[ObservedEvent] = []
-        self._so_far = GroupSoFar()
         self._name_of = name_of
         self._members = members
         self._has_records = has_records
-        self._waiting: list[OfGroup] = []
-        """What changed the members of a classic group while no rebalance was in progress."""
-        self._current: Gathered | None = None
-        self._explained = dict(explained or {})
-        self._gone: tuple[Place, Cause] | None = None
-        """Where a line says that the group was deleted, and why."""
-        self._lines = ConsumerLines(is_whole=is_whole)
-        self._refusals = Refusals()
-        self._seen = SeenGroup()
-        self._presence = presence
+        self._events = GroupEvents(group_id, presence, is_whole=is_whole, explained=explained)
+        self._rebalances = ClassicRebalances(self._events, members, has_records=has_records)
+        self._refused = RefusedClients(self._events, members)
 
     def apply(self, seen: Seen) -> None:
         if isinstance(seen, ClientStatement):
             self.apply_client(seen)
         elif isinstance(seen, Statement):
             if isinstance(seen, said.InstanceFenced):
-                if seen.holder in self._so_far.members:  # the line names no group
-                    self._refused(seen)
+                if seen.holder in self.so_far.members:  # the line names no group
+                    self._refused.apply_line(seen)
             elif isinstance(seen, said.GroupsDeleted):
                 if f", {self.group_id}, " in f", {seen.text}, ":
                     self._deleted(seen, Cause.ADMIN)
@@ -102,126 +90,112 @@ class GroupObserver:
         else:
             self._apply_record(*seen)
 
+    def apply_client(self, statement: ClientStatement) -> None:
+        self._refused.apply_client(statement)
+
     def end(self) -> None:
         """Nothing more is seen: tell what is still open."""
-        self._finish(None)
+        self._rebalances.finish(None)
+
+    def drain(self) -> list[ObservedEvent]:
+        """The events since it was called before."""
+        found, self._events.kept = self._events.kept, []
+        return found
 
     def leave_lines_out(self) -> None:
         """From now on, what no line says may have happened: a line was left out."""
-        self._lines.is_whole = False
+        self._events.lines.is_whole = False
 
     @property
     def so_far(self) -> GroupSoFar:
         """The group by what has been told of it."""
-        return self._so_far
+        return self._events.so_far
 
     @property
     def awaits_record(self) -> bool:
         """Whether the lines tell a rebalance to its end, and it is not told yet because its record has not come."""
-        return self._current is not None and self._current.is_complete
+        return self._rebalances.awaits_record
 
     @property
     def state(self) -> ObserverState:
-        """All that what is seen later is told by, `events` aside."""
+        """All that what is seen later is told by, events that are not drained aside."""
+        events = self._events
         return ObserverState(
-            self._so_far,
-            self._current,
-            self._waiting,
-            self._explained,
-            self._lines.places,
+            events.so_far,
+            self._rebalances.current,
+            self._rebalances.waiting,
+            events.explained,
+            events.lines.places,
             self._members.by_id,
-            self._gone,
-            self._refusals,
-            self._seen,
+            events.gone,
+            self._refused.refusals,
+            events.seen,
         )
 
     def go_on(self, state: ObserverState) -> None:
         """Take the state of an observer of the same group, which this one goes on from."""
-        self._so_far, self._current, self._waiting = state.so_far, state.current, state.waiting
-        self._explained, self._lines.places = state.explained, state.line_places
-        self._members, self._gone = Members(state.members), state.gone
-        self._refusals, self._seen = state.refusals, state.seen
+        events = self._events
+        events.so_far, events.explained, events.lines.places = state.so_far, state.explained, state.line_places
+        events.gone, events.seen = state.gone, state.seen
+        self._rebalances.current, self._rebalances.waiting = state.current, state.waiting
+        self._refused.refusals, self._members.by_id = state.refusals, state.members
 
     # ---- records
 
     def _apply_record(self, place: Place, record: GroupRecord) -> None:
-        if self._so_far.polled is not None:  # records may be read by now, and count otherwise than polls do
-            self._so_far = GroupSoFar(seq=self._so_far.seq)
+        events = self._events
+        if events.so_far.polled is not None:  # records may be read by now, and count otherwise than polls do
+            events.so_far = GroupSoFar(seq=events.so_far.seq)
         if isinstance(record, ClassicGroup):
-            self._apply_classic(place, record)
+            self._rebalances.apply_record(place, record)
             return
-        if self._so_far.protocol == CLASSIC:
-            self._finish(place)
-        emitter = self._emitter(place)
+        if events.so_far.protocol == CLASSIC:
+            self._rebalances.finish(place)
+        if events.so_far.protocol == CLASSIC and events.so_far.is_converting:
+            self._remove_departed(place)
+        emitter = events.emitter(place)
         consumer_events(emitter, record, self._name_of)
-        self._keep(emitter, is_inferred=True)
+        events.keep(emitter, is_inferred=True)
 
-    def _apply_classic(self, place: Place, record: ClassicGroup) -> None:
-        current = self._current
-        if current is not None and record.generation_id == current.generation_id:
-            self._finish(place, record)
-            return
-        if current is not None and record.generation_id > current.generation_id:
-            self._finish(place)
-        emitter = self._emitter(place)
-        classic_events(emitter, record)
-        self._keep(emitter, is_inferred=True)
+    def _remove_departed(self, place: Place) -> None:
+        """Members that left, if the group got the other protocol before it rebalanced: no record tells of them."""
+        emitter = self._events.emitter(place)
+        for member_id in self._events.seen.departed(emitter.so_far.members):
+            emitter.leave(member_id)
+        self._events.keep(emitter, is_inferred=True)
 
-    def _emitter(self, place: Place) -> EventEmitter:
-        emitter = EventEmitter(self.group_id, self._so_far, place.time_ms, self._explained)
-        emitter.places = (place,)
-        if self._gone is not None and abs(self._gone[0].time_ms - place.time_ms) <= GONE_AT_ONCE_MS:
-            emitter.removed_because = self._gone[1]
-        return emitter
-
-    def _keep(self, emitter: EventEmitter, *, is_inferred: bool) -> None:
-        self._so_far = emitter.so_far
-        for event in emitter.events:
-            seen = self._seen.add_to(event, self._presence)
-            places = (*emitter.places_of.get(event["seq"], ()), *self._lines.of(event), *seen)
-            whole = with_causes(event)
-            is_open = getattr(whole, "cause", None) in _UNDECIDED
-            self.events.append(ObservedEvent(whole, places, is_open or (is_inferred and _is_inferred(event, places))))
-        of_records = any(place.source is Source.RECORD for place in emitter.places)
-        for event in emitter.events if of_records else ():
-            if event["kind"] in _JOINS and self._seen.bypassed(event, self._presence):
-                self._emit_unseen(emitter.places[0], because=UnseenBecause.NOT_THROUGH_NODES, member=event["member"])
-
-    def _emit_unseen(self, place: Place, **fields: Any) -> None:
-        """That something may have happened which nobody saw."""
-        emitter = self._emitter(place)
-        emitter.emit("group.unseen", **fields)
-        self._keep(emitter, is_inferred=False)
+    # ---- who watches
 
     def be_watched(self, is_watched: bool, place: Place) -> bool:
         """Whether a rule watches the group from now on; return whether that is a change. The time between is told."""
-        since_ms = self._seen.unwatched_ms
-        if is_watched is (since_ms is None) or not self._so_far.protocol:
+        seen = self._events.seen
+        since_ms = seen.unwatched_ms
+        if is_watched is (since_ms is None) or not self.so_far.protocol:
             return False
         if since_ms is None:
-            self._seen.unwatched_ms = place.time_ms
+            seen.unwatched_ms = place.time_ms
             return True
-        self._seen.unwatched_ms = None
-        self._seen.be_unseen(since_ms)
+        seen.unwatched_ms = None
+        seen.be_unseen(since_ms)
         begin = msgspec.structs.replace(place, time_ms=since_ms)
-        self._emit_unseen(begin, because=UnseenBecause.NOT_WATCHED, from_ms=since_ms, until_ms=place.time_ms)
+        self._events.emit_unseen(begin, because=UnseenBecause.NOT_WATCHED, from_ms=since_ms, until_ms=place.time_ms)
         return True
 
     def leave(self, place: Place) -> None:
         """Others coordinate the group from now on, and tell of it: they got it when nobody was in it."""
-        self._finish(place)
-        so_far = self._so_far
+        self._rebalances.finish(place)
+        so_far = self.so_far
         if so_far.protocol == CLASSIC and so_far.members:
             emptied = ClassicGroup(self.group_id, so_far.generation_id + 1, so_far.protocol_type)
-            self._apply_classic(place, emptied)
-        emitter = self._emitter(place)
+            self._rebalances.apply_record(place, emptied)
+        emitter = self._events.emitter(place)
         for member_id in list(emitter.so_far.members):
             emitter.leave(member_id)
         emitter.removed_because = InferredCause.ADOPTED
         if emitter.so_far.protocol in OF_EPOCHS:
             end_epoch(emitter, self.group_id)
         emitter.remove()
-        self._keep(emitter, is_inferred=False)
+        self._events.keep(emitter, is_inferred=False)
 
     # ---- polls
 
@@ -230,45 +204,41 @@ class GroupObserver:
 
         That it is in the middle of a rebalance that lines tell, or if the group may not be described.
         """
-        lately_ms = now.place.time_ms - REBALANCE_BEGINS_MS
-        begins = any(group_id.place.time_ms >= lately_ms for group_id in self._waiting)
-        if self._current is not None or begins or not now.is_described:
+        if self._rebalances.may_be_under_way(now.place.time_ms) or not now.is_described:
             return False
-        emitter = self._emitter(now.place)
+        emitter = self._events.emitter(now.place)
         polled_events(emitter, now, before, was_absent=was_absent)
         if emitter.events or emitter.so_far.polled is None:
             emitter.so_far.polled = now.place
-        self._keep(emitter, is_inferred=True)
+        self._events.keep(emitter, is_inferred=True)
         return True
 
     def apply_absence(self, before: Place | None, at: Place) -> bool:
         """A poll shows that there is no such group; return False if that is left to the lines."""
-        if not self._so_far.protocol or self._so_far.has_lines:
+        if not self.so_far.protocol or self.so_far.has_lines:
             return False
-        emitter = self._emitter(at)
+        emitter = self._events.emitter(at)
         absent_events(emitter, before, at)
         emitter.so_far.polled = at
-        self._keep(emitter, is_inferred=True)
+        self._events.keep(emitter, is_inferred=True)
         return True
 
-    # ---- lines
+    # ---- lines, and what nodes saw
 
     def _apply_sighting(self, statement: said.Sighted) -> None:
         """What a node saw pass. Of a classic group it may mean what a line of its coordinator says."""
         sighting = statement.sighting
         if isinstance(sighting, Unseen):
-            self._emit_unseen(
+            self._events.emit_unseen(
                 statement.place,
                 because=sighting.because,
                 from_ms=sighting.from_ms,
                 until_ms=sighting.at_ms,
                 by_node=sighting.node_id,
             )
-        refusal = refused(sighting, self._seen)
-        if refusal is not None:
-            self._emit_refusal(refusal, statement.place, self._holder(refusal))
-        for found in self._seen.apply(statement, self._so_far.generation_id):
-            if self._so_far.protocol not in OF_EPOCHS:
+        self._refused.apply_sighting(statement)
+        for found in self._events.seen.apply(statement, self.so_far.generation_id):
+            if self.so_far.protocol not in OF_EPOCHS:
                 self._apply_statement(found)
 
     def _apply_statement(self, statement: OfGroup) -> None:
@@ -279,150 +249,62 @@ class GroupObserver:
             self._apply_move(statement)
             return
         if not self._is_of_records(statement):
-            self._so_far.has_lines = True
+            self.so_far.has_lines = True
         # A group that becomes a classic one prepares a rebalance before its records say so.
-        is_epochs = self._so_far.protocol in OF_EPOCHS and not isinstance(statement, _OF_CLASSIC_GROUPS)
+        is_epochs = self.so_far.protocol in OF_EPOCHS and not isinstance(statement, _OF_CLASSIC_GROUPS)
         if isinstance(statement, _OF_CONSUMER_GROUPS) or is_epochs:
             self._apply_consumer_line(statement)
-        elif isinstance(statement, said.RebalancePrepared):
-            self._finish(statement.place)
-            self._current = Gathered(statement.generation_before, statement, self._waiting)
-            self._waiting = []
-        elif isinstance(statement, (said.GroupStabilized, said.AssignmentReceived, said.GroupEmptied)):
-            self._apply_step(statement)
-        elif isinstance(statement, _CHANGES):
-            current = self._current
-            (self._waiting if current is None or current.is_complete else current.changes).append(statement)
         elif isinstance(statement, said.GroupDied):
             self._deleted(statement, Cause.NO_OFFSETS)
+        else:
+            self._rebalances.apply_line(statement)
 
     def _is_of_records(self, statement: Statement) -> bool:
         """Whether records tell what the line says: those of share and streams groups are not read."""
-        kinds = {self._so_far.protocol, getattr(statement, "protocol", None)}
+        kinds = {self.so_far.protocol, getattr(statement, "protocol", None)}
         return self._has_records and not kinds & WITHOUT_RECORDS
 
     def _apply_move(self, statement: said.GroupLoaded | said.GroupUnloaded) -> None:
         """A broker gave the group up, or took it: a broker that did not have it last gives up nothing."""
-        so_far, place = self._so_far, statement.place
+        so_far, place = self.so_far, statement.place
         if isinstance(statement, said.GroupUnloaded):
             if so_far.coordinator in (None, place.broker_id):
                 so_far.unloaded = place
             return
-        self._finish(place)
-        if not self._so_far.protocol:
-            self._so_far.coordinator = place.broker_id
+        self._rebalances.finish(place)
+        if not self.so_far.protocol:
+            self.so_far.coordinator = place.broker_id
             return
-        emitter = self._emitter(place)
+        emitter = self._events.emitter(place)
         emitter.load(place)
-        self._keep(emitter, is_inferred=False)
-
-    def _apply_step(self, statement: said.GroupStabilized | said.AssignmentReceived | said.GroupEmptied) -> None:
-        current = self._current
-        if current is None or current.generation_id != statement.generation_id:
-            if self._so_far.protocol == CLASSIC and statement.generation_id <= self._so_far.generation_id:
-                return  # its record was there first
-            self._finish(statement.place)
-            current = self._current = Gathered(statement.generation_id - 1, changes=self._waiting)
-            self._waiting = []
-        match statement:
-            case said.GroupStabilized():
-                current.stabilized = statement
-            case said.AssignmentReceived():
-                current.assigned = statement
-            case said.GroupEmptied():
-                current.emptied = statement
-        if current.is_complete and not self._has_records:
-            self._finish(None)
-
-    def _finish(self, place: Place | None, record: ClassicGroup | None = None) -> None:
-        """Tell the rebalance whose lines are gathered: with its record, or without one as something else follows."""
-        rebalance, self._current = self._current, None
-        if rebalance is None:
-            return
-        emitter = EventEmitter(self.group_id, self._so_far, 0 if place is None else place.time_ms)
-        emitter.places = () if place is None or record is None else (place,)
-        joins = self._seen.joins_of(rebalance.generation_id)
-        gathered_events(emitter, rebalance, record, self._members, joins, until=place)
-        self._keep(emitter, is_inferred=False)
+        self._events.keep(emitter, is_inferred=False)
 
     def _deleted(self, statement: Statement, cause: Cause) -> None:
         """The group is gone. Where its records can be seen, one of them says so then, and the line why."""
         if self._is_of_records(statement):
-            self._gone = statement.place, cause
+            self._events.gone = statement.place, cause
             return
-        self._finish(statement.place)
-        emitter = self._emitter(statement.place)
+        self._rebalances.finish(statement.place)
+        emitter = self._events.emitter(statement.place)
         emitter.removed_because = cause
         if emitter.so_far.protocol in OF_EPOCHS:
             end_epoch(emitter, self.group_id)
         emitter.remove()
-        self._keep(emitter, is_inferred=False)
-
-    def _refused(self, statement: said.JoinRefused | said.InstanceFenced) -> None:
-        """A client that was refused, as another one has its static instance id."""
-        is_fenced = isinstance(statement, said.InstanceFenced) or statement.is_fenced
-        api = (
-            _REFUSING.get(getattr(statement, "operation", None) or "", "JoinGroup")
-            if isinstance(statement, said.InstanceFenced)
-            else "ConsumerGroupHeartbeat"
-        )
-        instance_id = statement.group_instance_id
-        error = "FENCED_INSTANCE_ID" if is_fenced else "UNRELEASED_INSTANCE_ID"
-        refusal = Refusal(api, error, self._members.of(statement.member_id, instance_id))
-        self._emit_refusal(refusal, statement.place, self._members.of(statement.holder, instance_id))
-
-    def _holder(self, refusal: Refusal) -> MemberSoFar | None:
-        """The member that has the instance id of a refused client: by the records, or as nodes have seen it."""
-        instance_id = refusal.member.group_instance_id
-        if not refusal.is_about_instance or instance_id is None:
-            return None
-        recorded = next((each for each in self._so_far.members.values() if each.group_instance_id == instance_id), None)
-        holder_id = self._seen.holder_of(instance_id) if recorded is None else recorded.member_id
-        seen = self._seen.members.get(holder_id)
-        if seen is None or not seen.client.client_id:
-            return recorded
-        return MemberSoFar(holder_id, seen.client.client_id, seen.client.host, instance_id)
-
-    def apply_client(self, statement: ClientStatement) -> None:
-        """What a client's own log says of a request that was refused: brokers log next to none of these."""
-        refusal = refusal_of(statement)
-        if refusal is not None:
-            self._emit_refusal(refusal, statement.place, None)
-
-    def _emit_refusal(self, refusal: Refusal, place: Place, holder: MemberSoFar | None) -> None:
-        times = self._refusals.count(refusal, place.time_ms)
-        if times is None:
-            return
-        emitter = self._emitter(place)
-        software, _, version = refusal.software.rpartition(" ")
-        member = {**refusal.member.reference(), "client_software_name": software, "client_software_version": version}
-        emitter.emit(
-            "request.rejected",
-            api=refusal.api,
-            error=refusal.error,
-            member=member,
-            holder=None if holder is None else holder.reference(),
-            count=times,
-            request_generation_id=refusal.generation_id,
-            protocol_type=refusal.protocol_type,
-            protocols=list(refusal.protocols),
-            group_protocol_type=self._so_far.protocol_type if refusal.protocols else "",
-            group_protocols=self._seen.shared_protocols(self._so_far.members) if refusal.protocols else [],
-        )
-        self._keep(emitter, is_inferred=False)
+        self._events.keep(emitter, is_inferred=False)
 
     def _apply_consumer_line(self, statement: OfGroup) -> None:
         if isinstance(statement, said.JoinRefused):
-            self._refused(statement)
+            self._refused.apply_line(statement)
             return
+        events = self._events
         how = removed_by(statement)
         if how is not None:
-            self._explained[getattr(statement, "member_id", "")] = how
-        self._lines.note(statement)
+            events.explained[getattr(statement, "member_id", "")] = how
+        events.lines.note(statement)
         if not self._is_of_records(statement):
-            emitter = self._emitter(statement.place)
-            self._lines.emit(emitter, statement, self._members)
-            self._keep(emitter, is_inferred=False)
+            emitter = events.emitter(statement.place)
+            events.lines.emit(emitter, statement, self._members)
+            events.keep(emitter, is_inferred=False)
 
 
 _OF_CONSUMER_GROUPS: Final = (
@@ -438,8 +320,6 @@ _OF_CONSUMER_GROUPS: Final = (
     said.GroupConverted,
     said.MemberReconciled,
 )
-_REFUSING: Final = {"heartbeat": "Heartbeat", "offset-commit": "OffsetCommit", "sync-group": "SyncGroup"}
-"""Operation in a line of a fenced member → the API; another one is JoinGroup's."""
 _OF_CLASSIC_GROUPS: Final = (
     said.RebalancePrepared,
     said.GroupStabilized,
@@ -447,28 +327,6 @@ _OF_CLASSIC_GROUPS: Final = (
     said.GroupEmptied,
     said.GroupDied,
 )
-_CHANGES: Final = (
-    said.MemberAdded,
-    said.MemberIdHandedOut,
-    said.SessionExpired,
-    said.MemberLeft,
-    said.MembersDropped,
-    said.StaticMemberReturned,
-    said.PendingExpired,
-)
-
-
-def _is_inferred(event: Event, places: Sequence[Place]) -> bool:
-    """Whether no line says it, and no record alone."""
-    is_logged = any(place.source in (Source.BROKER_LOG, Source.NODE) for place in places)
-    return event["kind"] in _SAID_BY_LINES and not is_logged
-
-
-_UNDECIDED: Final = frozenset(InferredCause) - {InferredCause.ADOPTED}
-"""Causes that leave open which of two it is, also if the rest of the rebalance was seen."""
-_JOINS: Final = frozenset({"member.joined", "static_member.replaced"})
-_SAID_BY_LINES: Final = frozenset({"member.removed", "rebalance.started", "member.joined", "static_member.replaced"})
-"""Events of which records show the result alone: what they say of why is inferred."""
 
 
 def observed_events(
@@ -489,4 +347,4 @@ def observed_events(
     for seen in in_order(records, statements):
         observer.apply(seen)
     observer.end()
-    yield from observer.events
+    yield from observer.drain()

@@ -307,8 +307,7 @@ class GroupStream:
         return is_confirmed(statement, lambda member_id: any(member_id in ids for ids in near), times)
 
     def _pop_events(self) -> list[ObservedEvent]:
-        found = self._observer.events
-        self._observer.events = []
+        found = self._observer.drain()
         if self._kept.reasons_are_seen:
             found = [msgspec.structs.replace(observed_event, reasons_are_seen=True) for observed_event in found]
         if found:

@@ -261,6 +261,11 @@ class SeenGroup(msgspec.Struct):
         offered = [self.members[each].protocols if each in self.members else () for each in member_ids]
         return [name for name in (offered[0] if offered else ()) if all(name in others for others in offered)]
 
+    def departed(self, member_ids: Iterable[str]) -> list[str]:
+        """Those of these members that have left."""
+        seen = ((member_id, self.members.get(member_id)) for member_id in member_ids)
+        return [member_id for member_id, member in seen if member is not None and member.left_ms is not None]
+
     # ---- what is not seen
 
     def be_unseen(self, from_ms: int) -> None:

@@ -167,6 +167,7 @@ def _member(bootstrap: str, group_id: str) -> Iterator[None]:
 
 UUID: Final = r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}"
 REPLACED: Final[Sequence[tuple[re.Pattern[str], str]]] = (
+    (re.compile(r"\bconsole-consumer-\d{1,5}\b"), "console-consumer-N"),
     (re.compile(UUID), "UUID"),
     (re.compile(r"/?127\.0\.0\.1:\d+|localhost:\d+"), "HOST:PORT"),
     (re.compile(r"\b1[6-9]\d{11}\b"), "TIME"),

@@ -87,7 +87,7 @@ def every_member_changes_its_protocol(scene: Scene) -> None:
         members[name] = scene.member(name)
         scene.steady(*members.values())
     (converted,) = scene.of_kind(schema.GroupConverted)
-    assert [member.member.client_id for member in converted.members] == ["two"]
+    assert [member.member.client_id for member in converted.members] == ["two"], converted.members
     causes = [cause for generation in scene.history().generations for cause, _ in triggers(generation)]
     assert set(causes) <= {Cause.NEW_MEMBER, Cause.MEMBER_LEFT, Cause.LEADER_REJOINED, Cause.MEMBER_REJOINED}, causes
     for member in members.values():

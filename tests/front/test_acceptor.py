@@ -5,6 +5,7 @@ import errno
 import os
 import resource
 import socket
+import time
 from collections.abc import Awaitable, Callable
 from contextlib import ExitStack, suppress
 from typing import Any, Final, cast
@@ -288,3 +289,29 @@ def test_a_connection_that_ends_before_it_begins_counts_no_more(run, monkeypatch
 
     refused: list[Any] = []
     play(run, story, {"max.connections": "1"})
+
+
+@LOOPS
+def test_who_comes_with_many_others_waits_for_few_iterations_of_a_busy_loop(run):
+    """Those that are accepted have work for the loop at once, and each iteration takes long."""
+    many = 200
+    iterations = 0
+
+    async def story(server: Server, lines: LogLines) -> None:
+        loop = asyncio.get_running_loop()
+
+        def work() -> None:
+            nonlocal iterations
+            time.sleep(0.005)
+            if len(server.peers) < many:
+                iterations += 1
+                loop.call_soon(work)
+
+        with ExitStack() as stack:
+            for _ in range(many):
+                stack.enter_context(server.connect())
+            loop.call_soon(work)
+            await until(lambda: len(server.peers) == many, "all connections")
+
+    play(run, story)
+    assert iterations < many / 4

@@ -92,13 +92,13 @@ SEEN_MUTANTS: Final = (
     Mutant(
         "a time in which no rule watches a group is told again and again",
         "GroupObserver.be_watched",
-        "self._seen.unwatched_ms = None",
+        "seen.unwatched_ms = None",
         "pass",
     ),
     Mutant(
         "after a time in which no rule watches a group something follows from silence",
         "GroupObserver.be_watched",
-        "self._seen.be_unseen(since_ms)",
+        "seen.be_unseen(since_ms)",
         "pass",
     ),
 )

@@ -3,7 +3,7 @@
 from typing import Any, Final
 
 from coordinator.audit import schema
-from coordinator.audit.schema.sighted import AnySighting, Asked, Beat, ClientSighted, Joined, Silent
+from coordinator.audit.schema.sighted import AnySighting, Asked, Beat, ClientSighted, Departure, Joined, Left, Silent
 from coordinator.core.causes import Cause
 from coordinator.observe.group_stream import GroupStream, LoggedStatement
 from coordinator.observe.logs.statements import Sighted
@@ -112,3 +112,16 @@ def test_who_left_is_why_a_consumer_group_that_became_a_classic_one_rebalances()
     causes = [(each.cause, each.member.client_id) for each in began.triggers]
     assert causes[0] == (Cause.MEMBER_LEFT, "b"), causes
     assert len(causes) == 1 or causes[1][1] == "a", causes
+
+
+def test_who_left_before_a_classic_group_became_a_consumer_group_is_none_of_its_members():
+    """The new member may come before the others have joined without that one: no classic record is without it."""
+    who = ClientSighted("a", "10.0.0.1", "lib 1")
+    left = Left(GROUP, T0 + 1_000, NODE, T0 + 1_000, 0, (Departure("a-id", None, "bye", 0),), who, True)
+    upgraded: list[Item] = [ClassicGroup(GROUP), member("b"), member("c"), *epoch(2, "b", "c")]
+    events = told([classic(1, "a", "b"), left, *upgraded])
+    (removed,) = of_kind(events, schema.MemberRemoved)
+    assert (removed.cause, removed.reason, removed.member.client_id) == (Cause.MEMBER_LEFT, "bye", "a")
+    (converted,) = of_kind(events, schema.GroupConverted)
+    assert [each.member.client_id for each in converted.members] == ["b"]
+    assert events.index(removed) < events.index(converted)

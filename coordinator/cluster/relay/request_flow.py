@@ -1,9 +1,11 @@
 """The way of requests, from a client to its broker."""
 
+from collections.abc import Callable, Collection
 from functools import partial
-from typing import Final, Protocol
+from typing import Any, Final, Protocol
 
 from _wire.headers import decode_request_header
+from coordinator.cluster.relay.coordinator_lookups import CoordinatorLookups
 from coordinator.cluster.relay.directory import Directory
 from coordinator.cluster.relay.expected_responses import ExpectedResponses
 from coordinator.cluster.relay.frame_stream import INT32, FrameStream, Route
@@ -17,7 +19,7 @@ from coordinator.cluster.relay.responses import (
     unsupported_api_versions,
 )
 from coordinator.cluster.relay.rules import API_VERSIONS, PRODUCE, RULES
-from coordinator.cluster.relay.tap import MORE, TAPPED, Passing, Tap
+from coordinator.cluster.relay.tap import MORE, Passing, Tap
 from coordinator.runtime.slices import SlicedWork, Slices
 
 COLLECTED_BYTES_MAX: Final = 16 << 20
@@ -65,7 +67,9 @@ class RequestFlow:
 
         `tap` sees what passes of watched groups.
         """
-        self._tap = tap
+        self._tapped: Collection[int] = () if tap is None else tap.apis
+        self._look: Callable[[Ends, bytes, int, int, int], Any] = _nothing_to_see if tap is None else tap.request
+        self._lookups = CoordinatorLookups()
         self._ends = ends
         self._expected = expected
         self._directory = directory
@@ -94,8 +98,8 @@ class RequestFlow:
             return Route.COLLECT
         rule = RULES.get(api_key)
         passing = None
-        if self._tap is not None and self._tap.is_on and api_key in TAPPED and (rule is None or not rule.is_collected):
-            passing = self._tap.request(self._ends, data, start + LENGTH_BYTES, end, frame_bytes)
+        if api_key in self._tapped and (rule is None or not rule.is_collected):
+            passing = self._look(self._ends, data, start + LENGTH_BYTES, end, frame_bytes)
             if passing is MORE:
                 return None
         if rule is None:
@@ -136,7 +140,9 @@ class RequestFlow:
         elif api_key in GROUP_REQUESTS:
             self._inspect(frame)
         else:
-            request = forwarded_request(frame)
+            if api_key == API_VERSIONS:
+                self._lookups.note_software(frame)
+            request = self._lookups.note(forwarded_request(frame))
             if self._login is not None and api_key != API_VERSIONS:
                 self._login.request(frame)
             self._pass_on(frame, request)
@@ -180,8 +186,8 @@ class RequestFlow:
         self._inspected_bytes = 0
         if response is None:
             passing = None
-            if self._tap is not None and self._tap.is_on and HEAD.unpack_from(frame)[0] in TAPPED:
-                passing = self._tap.request(self._ends, frame, 0, len(frame), len(frame))
+            if HEAD.unpack_from(frame)[0] in self._tapped:
+                passing = self._look(self._ends, frame, 0, len(frame), len(frame))
             self._pass_on(frame, None, passing)
         else:
             self._answer(response)
@@ -196,3 +202,7 @@ class RequestFlow:
         self._expected.answer(response)
         self._expected.write_own(self._ends.write_client)
         self.update()
+
+
+def _nothing_to_see(connection: Ends, data: bytes, start: int, end: int, frame_bytes: int) -> None:
+    """Nothing is read of what passes."""

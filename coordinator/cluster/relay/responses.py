@@ -67,6 +67,8 @@ class ForwardedRequest(msgspec.Struct, frozen=True):
     keys: tuple[str, ...] = ()
     """Those of FindCoordinator."""
     key_type: int = GROUP
+    is_reached: bool = True
+    """False: the client does not seem to reach the coordinator in the cluster that it knows (`CoordinatorLookups`)."""
 
 
 def forwarded_request(frame: bytes) -> ForwardedRequest:
@@ -231,13 +233,15 @@ def _find_coordinator(
         if request.key_type == GROUP:
             owners = yield from awaited_all([partial(directory.owner_of, key) for key, _ in portion])
         for (_, coordinator), owner in zip(portion, owners, strict=True):
-            _set_coordinator(coordinator, owner, directory)
+            _set_coordinator(coordinator, owner, directory, is_reached=request.is_reached)
         yield
 
 
-def _set_coordinator(coordinator: FindCoordinatorResponse | Coordinator, owner: Owner, directory: Directory) -> None:
+def _set_coordinator(
+    coordinator: FindCoordinatorResponse | Coordinator, owner: Owner, directory: Directory, *, is_reached: bool
+) -> None:
     node = owner.value if isinstance(owner, Found) else None
-    if isinstance(owner, NotFound) and coordinator.error_code == NONE:
+    if isinstance(owner, NotFound) and coordinator.error_code == NONE and is_reached:
         address = directory.broker_address(coordinator.node_id)
         node = address and CoordinatorNode(coordinator.node_id, *address)
     if node is None:

@@ -11,7 +11,7 @@ class Passing:
     version: int
 
 class Tap:
-    is_on: bool
+    apis: set[int]
     node_id: int
     lost: int
     unread: int

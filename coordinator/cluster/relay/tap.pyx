@@ -1,16 +1,24 @@
 """Reads what passes of watched groups, where it lies. Nothing is answered, changed or held back for it.
 
-A group that is not watched costs one look-up. Of one that is, a heartbeat writes when its member was heard;
-what is rare (JoinGroup, SyncGroup, LeaveGroup, a heartbeat or a commit that is answered with an error) is decoded. What
-fails is counted and passed over.
+A group that is not watched costs one look-up. Of one that is, a heartbeat writes when its member was heard: mostly it
+has the same bytes as the one before on its connection, and then nothing else is read. What is rare (JoinGroup,
+LeaveGroup, a heartbeat or a commit that is answered with an error) is decoded. What fails is counted and passed over.
 """
 
-from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
+from cpython.dict cimport PyDict_GetItem
+from cpython.object cimport PyObject
 from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t
+from libc.string cimport memcmp
 from posix.time cimport CLOCK_REALTIME, clock_gettime, timespec
 
 from _wire.heartbeat_frames cimport Span, no_tags, take_span
 from _wire.primitives cimport load_uint16, load_uint32
+from coordinator.cluster.relay.tapped_frames cimport (
+    API_VERSIONS, CONSUMER_GROUP_HEARTBEAT, HEADER_BYTES, HEARTBEAT, JOIN_GROUP, LEAVE_GROUP, OFFSET_COMMIT,
+    SHARE_GROUP_HEARTBEAT, STREAMS_GROUP_HEARTBEAT, SYNC_GROUP, TXN_OFFSET_COMMIT, Head, commit_error, is_flexible,
+    read_head,
+)
 
 from _wire.apis import APIS
 from _wire.headers import decode_request_header, decode_response_header
@@ -20,34 +28,15 @@ from coordinator.audit.schema.sighted import (
 )
 
 cdef enum:
-    OFFSET_COMMIT = 8
-    JOIN_GROUP = 11
-    HEARTBEAT = 12
-    LEAVE_GROUP = 13
-    SYNC_GROUP = 14
-    API_VERSIONS = 18
-    TXN_OFFSET_COMMIT = 28
-    CONSUMER_GROUP_HEARTBEAT = 68
-    SHARE_GROUP_HEARTBEAT = 76
-    STREAMS_GROUP_HEARTBEAT = 88
-
-    OFFSET_COMMIT_FLEXIBLE = 8
-    JOIN_GROUP_FLEXIBLE = 6
-    HEARTBEAT_FLEXIBLE = 4              # of SyncGroup and LeaveGroup, too
-    TXN_OFFSET_COMMIT_FLEXIBLE = 3      # the first version that names a member
-    HEARTBEAT_WITH_THROTTLE_TIME = 1
-    OFFSET_COMMIT_WITH_THROTTLE_TIME = 3
-    OFFSET_COMMIT_WITH_TOPIC_IDS = 10
-    UUID_BYTES = 16
-
-    HEADER_BYTES = 8                    # API key, version, correlation id
-    PRODUCER_BYTES = 10                 # producer id and epoch
-    VARINT_BYTES_MAX = 5
+    WITH_THROTTLE_TIME = 1              # version of Heartbeat and SyncGroup
+    ERROR_WITHIN_BYTES = 11             # correlation id, tags, throttle time, error
     GROUPS_REMEMBERED_MAX = 100_000
     MEMBERS_MAX = 100_000
     SIGHTINGS_MAX = 20_000
     ID_BYTES_MAX = 1_024                # of a group or a member; with a longer id they pass unread
     READ_BYTES_MAX = 1 << 20            # what is decoded; a longer frame passes unread
+    HELD_BYTES_MAX = 1 << 16            # of a frame that is looked at whole: more of it is passed on before its end
+    STEADY_BYTES_MAX = 512              # of a heartbeat that is kept to compare the next one with it
 
 NO_CLIENT = ClientSighted()
 
@@ -61,113 +50,16 @@ MORE = object()
 """The frame has to be read on before it can be looked at."""
 
 
-cdef struct Head:
-    int16_t api_key
-    int16_t version
-    Span group_id
-    int32_t epoch
-    Span member_id
-    bint has_member
-    Span instance_id                    # of a ConsumerGroupHeartbeat that joins; else its size is -1
-
-
 cdef inline int64_t now_ms() noexcept:
     cdef timespec now
     clock_gettime(CLOCK_REALTIME, &now)
     return <int64_t>now.tv_sec * 1000 + now.tv_nsec // 1_000_000
 
 
-cdef inline bint is_flexible(int api_key, int version) noexcept:
-    if api_key == OFFSET_COMMIT:
-        return version >= OFFSET_COMMIT_FLEXIBLE
-    if api_key == JOIN_GROUP:
-        return version >= JOIN_GROUP_FLEXIBLE
-    if api_key == TXN_OFFSET_COMMIT:
-        return version >= TXN_OFFSET_COMMIT_FLEXIBLE
-    return api_key > TXN_OFFSET_COMMIT or version >= HEARTBEAT_FLEXIBLE
-
-
-cdef bint read_head(const uint8_t *frame, const uint8_t *end, Head *head) noexcept:
-    """Read the group, and the member where it comes next; false if the bytes end before, or have tagged fields."""
-    cdef const uint8_t *p = frame + HEADER_BYTES
-    cdef bint flexible
-    cdef Span other
-    head.api_key = <int16_t>load_uint16(frame)
-    head.version = <int16_t>load_uint16(frame + 2)
-    head.has_member = False
-    head.instance_id.size = -1
-    flexible = is_flexible(head.api_key, head.version)
-    if not take_span(&p, end, False, &other) or (flexible and not no_tags(&p, end)):
-        return False
-    if head.api_key == TXN_OFFSET_COMMIT and not take_span(&p, end, flexible, &other):
-        return False
-    if not take_span(&p, end, flexible, &head.group_id) or head.group_id.size < 0:
-        return False
-    if head.api_key in (JOIN_GROUP, LEAVE_GROUP):
-        return True
-    if head.api_key >= CONSUMER_GROUP_HEARTBEAT:
-        if not take_span(&p, end, True, &head.member_id) or head.member_id.size < 0 or end - p < 4:
-            return False
-        head.epoch = <int32_t>load_uint32(p)
-        head.has_member = True
-        p += 4
-        if head.api_key == CONSUMER_GROUP_HEARTBEAT and head.epoch == 0 and not take_span(
-            &p, end, True, &head.instance_id
-        ):
-            return False
-        return True
-    if head.api_key == TXN_OFFSET_COMMIT:
-        if not flexible:
-            return True
-        if end - p < PRODUCER_BYTES:
-            return False
-        p += PRODUCER_BYTES
-    if end - p < 4:
-        return False
-    head.epoch = <int32_t>load_uint32(p)
-    p += 4
-    head.has_member = take_span(&p, end, flexible, &head.member_id) and head.member_id.size >= 0
-    return head.has_member
-
-
-cdef int commit_error(const uint8_t *p, const uint8_t *end, int api_key, int version) noexcept:
-    """The error of the first partition in the answer to a commit: what a member is refused for, all of them have.
-
-    Returns 0 as well if it has none, or if its bytes are not there yet: nothing is held back for it.
-    """
-    cdef bint flexible = is_flexible(api_key, version)
-    cdef Span name
-    if flexible and not no_tags(&p, end):
-        return 0
-    if api_key == TXN_OFFSET_COMMIT or version >= OFFSET_COMMIT_WITH_THROTTLE_TIME:
-        p += 4
-    if not take_count(&p, end, flexible):
-        return 0
-    if api_key == OFFSET_COMMIT and version >= OFFSET_COMMIT_WITH_TOPIC_IDS:
-        p += UUID_BYTES
-    elif not take_span(&p, end, flexible, &name):
-        return 0
-    if not take_count(&p, end, flexible) or end - p < 6:
-        return 0
-    return <int16_t>load_uint16(p + 4)
-
-
-cdef bint take_count(const uint8_t **p, const uint8_t *end, bint flexible) noexcept:
-    """Read the length of an array; false if it has no element, or is not there."""
-    cdef const uint8_t *at = p[0]
-    cdef bint is_there
-    if not flexible:
-        if end - at < 4:
-            return False
-        p[0] = at + 4
-        return <int32_t>load_uint32(at) > 0
-    while at < end and at - p[0] < VARINT_BYTES_MAX:
-        if at[0] & 0x80 == 0:
-            is_there = at[0] > 1 or at > p[0]
-            p[0] = at + 1
-            return is_there
-        at += 1
-    return False
+cdef inline bint is_heartbeat(int api_key) noexcept:
+    return api_key in (
+        HEARTBEAT, CONSUMER_GROUP_HEARTBEAT, SHARE_GROUP_HEARTBEAT, STREAMS_GROUP_HEARTBEAT
+    )
 
 
 cdef class SeenMember:
@@ -214,12 +106,26 @@ cdef class Passing:
     cdef object client
     cdef object connection
     cdef object instance_id
+    cdef bint has_assignments
+    cdef bytes frame
+    """Of a heartbeat: the next one that has the same bytes is noted here again. Without `group` it is not watched."""
+    cdef bint is_answered
+
+    cdef bint is_repeated_by(self, const uint8_t *frame, Py_ssize_t size) noexcept:
+        """Whether a request has the same bytes but for its correlation id."""
+        cdef const uint8_t *own = <const uint8_t *>PyBytes_AS_STRING(self.frame)
+        return (
+            size == PyBytes_GET_SIZE(self.frame)
+            and load_uint32(frame) == load_uint32(own)
+            and memcmp(frame + HEADER_BYTES, own + HEADER_BYTES, size - HEADER_BYTES) == 0
+        )
 
 
 cdef class Tap:
     """What a node sees of watched groups. `is_watched` says of the id of a group whether it is one."""
 
-    cdef readonly bint is_on
+    cdef readonly set apis
+    """What `request` is to be called with: TAPPED, or nothing while no group is watched. It is always the same set."""
     cdef readonly int node_id
     cdef readonly int64_t lost
     """Facts that were dropped, as nobody took them, since they were taken last."""
@@ -232,22 +138,27 @@ cdef class Tap:
     cdef dict _groups
     cdef list _sightings
     cdef dict _by_connection
+    cdef dict _steady
+    """Connection → its last heartbeat. What changes who is watched, or forgets a member, empties it."""
     cdef Py_ssize_t _members
 
     def __init__(self, int node_id, is_watched=None, failed=lambda problem: None):
         self.node_id = node_id
         self.failed = failed
         self._sightings = []
-        self._by_connection = {}
+        self.apis = set()
         self.watch(is_watched)
 
     def watch(self, is_watched) -> None:
         """Watch other groups from now on; None: none."""
         self._is_watched = is_watched
-        self.is_on = is_watched is not None
+        self.apis.clear()
+        if is_watched is not None:
+            self.apis |= TAPPED
         self._groups = {}
         self._members = 0
         self._by_connection = {}
+        self._steady = {}
 
     def take(self) -> tuple:
         """What was seen since, in order, and how many facts were lost meanwhile."""
@@ -272,23 +183,35 @@ cdef class Tap:
         cdef const uint8_t *frame = <const uint8_t *>PyBytes_AS_STRING(data) + start
         cdef Py_ssize_t there = end - start
         cdef bint is_whole = there >= frame_bytes
+        cdef bint may_wait = not is_whole and there < HELD_BYTES_MAX
         cdef Head head
         cdef WatchedGroup group
         cdef SeenMember member
+        cdef Passing passing
         cdef bytes key
         cdef int64_t at_ms
-        if load_uint16(frame) == API_VERSIONS:
-            if not is_whole:
-                return MORE
+        cdef int api_key = load_uint16(frame)
+        cdef bint may_repeat = is_whole and there <= STEADY_BYTES_MAX and is_heartbeat(api_key)
+        cdef PyObject *found = PyDict_GetItem(self._steady, connection) if may_repeat else NULL
+        if found != NULL and (<Passing>found).is_repeated_by(frame, there):
+            passing = <Passing>found
+            if passing.group is None:
+                return None
+            if self._note_again(passing):
+                return passing
+        if api_key == API_VERSIONS and is_whole:
             self._note_software(connection, data[start:end])
             return None
-        if not read_head(frame, frame + there, &head):
-            if not is_whole:
+        if api_key == API_VERSIONS or not read_head(frame, frame + there, &head):
+            if may_wait:
                 return MORE
             self.unread += 1
             return None
         group = self._group(PyBytes_FromStringAndSize(<const char *>head.group_id.data, head.group_id.size))
         if group is None:
+            if may_repeat:
+                passing = Passing.__new__(Passing)
+                self._keep(passing, data[start:end], connection)
             return None
         if head.has_member and head.member_id.size > ID_BYTES_MAX:
             self.unread += 1
@@ -296,18 +219,36 @@ cdef class Tap:
         self.requests += 1
         if head.api_key in (OFFSET_COMMIT, TXN_OFFSET_COMMIT) and (not head.has_member or head.member_id.size == 0):
             return None
-        if not is_whole and frame_bytes <= READ_BYTES_MAX and head.api_key in (JOIN_GROUP, LEAVE_GROUP, SYNC_GROUP):
+        if may_wait and head.api_key in (JOIN_GROUP, LEAVE_GROUP):
             return MORE
         at_ms = now_ms()
         if not head.has_member:
-            return self._decoded(connection, group, None, head, data, start, end, frame_bytes, at_ms)
+            return self._decoded(connection, group, &head, data, start, end, frame_bytes, at_ms)
         key = PyBytes_FromStringAndSize(<const char *>head.member_id.data, head.member_id.size)
         member = self._member(group, key, connection, at_ms)
+        passing = self._passing(connection, group, member, &head, at_ms)
         if head.api_key == SYNC_GROUP:
-            return self._decoded(connection, group, member, head, data, start, end, frame_bytes, at_ms)
-        return self._passing(connection, group, member, head, at_ms)
+            self._sync(passing, &head)
+        if may_repeat and head.epoch > 0:
+            self._keep(passing, data[start:end], connection)
+        return passing
 
-    cdef Passing _passing(self, object connection, WatchedGroup group, SeenMember member, Head head, int64_t at_ms):
+    cdef _keep(self, Passing passing, bytes frame, object connection):
+        passing.frame = frame
+        self._steady[connection] = passing
+
+    cdef bint _note_again(self, Passing passing) except? False:
+        """A heartbeat came again. Return false if more has changed than the time."""
+        cdef SeenMember member = passing.member
+        if not passing.is_answered or member.is_silent or member.connection is not passing.connection:
+            return False
+        self.requests += 1
+        passing.asked_ms = member.heard_ms = now_ms()
+        passing.is_answered = False
+        self._await_answer(member, passing.asked_ms)
+        return True
+
+    cdef Passing _passing(self, object connection, WatchedGroup group, SeenMember member, Head *head, int64_t at_ms):
         cdef Passing passing = Passing.__new__(Passing)
         if member is not None:
             self._await_answer(member, at_ms)
@@ -323,16 +264,30 @@ cdef class Tap:
             passing.instance_id = instance_id.decode()
         return passing
 
+    cdef _sync(self, Passing passing, Head *head):
+        """The leader's one has the assignments of all members: it may be long, and is passed on while it comes."""
+        client_id = None
+        if head.client_id.size >= 0:
+            client_id = PyBytes_FromStringAndSize(<const char *>head.client_id.data, head.client_id.size)
+            client_id = client_id.decode("utf-8", "replace")
+        passing.has_assignments = head.has_assignments
+        self._see(
+            Asked(
+                passing.group.group_id, passing.asked_ms, self.node_id, "SyncGroup", passing.member.member_id,
+                passing.epoch, passing.has_assignments, self._client(passing.connection, client_id),
+            )
+        )
+
     cdef object _decoded(
-        self, object connection, WatchedGroup group, SeenMember member, Head head, bytes data, Py_ssize_t start,
-        Py_ssize_t end, Py_ssize_t frame_bytes, int64_t at_ms,
+        self, object connection, WatchedGroup group, Head *head, bytes data, Py_ssize_t start, Py_ssize_t end,
+        Py_ssize_t frame_bytes, int64_t at_ms,
     ):
         cdef Passing passing
         cdef bytes key
-        if end - start < frame_bytes:
+        if end - start < frame_bytes or frame_bytes > READ_BYTES_MAX:
             self.unread += 1
             return None
-        passing = self._passing(connection, group, member, head, at_ms)
+        passing = self._passing(connection, group, None, head, at_ms)
         frame = data[start:end]
         header, body_start = decode_request_header(frame)
         passing.request = APIS[head.api_key].request.decode(frame, head.version, body_start, False)
@@ -344,13 +299,10 @@ cdef class Tap:
                 passing.member.client = passing.client
                 self._set_timeout(passing.member, passing.request.session_timeout_ms)
                 self._await_answer(passing.member, at_ms)
-        if head.api_key != LEAVE_GROUP:
             self._see(
                 Asked(
-                    group.group_id, at_ms, self.node_id, APIS[head.api_key].name, passing.request.member_id,
-                    passing.epoch, head.api_key == SYNC_GROUP and bool(passing.request.assignments), passing.client,
-                    (passing.request.reason or "") if head.api_key == JOIN_GROUP else "",
-                    passing.request.group_instance_id if head.api_key == JOIN_GROUP else None,
+                    group.group_id, at_ms, self.node_id, "JoinGroup", passing.request.member_id, passing.epoch, False,
+                    passing.client, passing.request.reason or "", passing.request.group_instance_id,
                 )
             )
         return passing
@@ -445,10 +397,18 @@ cdef class Tap:
         cdef int error
         cdef int epoch = passing.epoch
         cdef Span text
-        cdef int64_t at_ms = now_ms()
+        cdef int64_t at_ms
+        cdef Py_ssize_t there = end - start
+        cdef bint is_of_commit = passing.api_key in (OFFSET_COMMIT, TXN_OFFSET_COMMIT)
+        cdef bint is_of_sync = passing.api_key == SYNC_GROUP
+        cdef bint is_enough = there >= frame_bytes or is_of_commit or (is_of_sync and there >= ERROR_WITHIN_BYTES)
+        if not is_enough and there < HELD_BYTES_MAX and (is_of_sync or frame_bytes <= READ_BYTES_MAX):
+            return False
+        at_ms = now_ms()
+        passing.is_answered = True
         if passing.member is not None:
             self._hear_answer(passing, at_ms)
-        if passing.api_key in (OFFSET_COMMIT, TXN_OFFSET_COMMIT):
+        if is_of_commit:
             p = <const uint8_t *>PyBytes_AS_STRING(data) + start + 4
             end_of_frame = <const uint8_t *>PyBytes_AS_STRING(data) + end
             error = commit_error(p, end_of_frame, passing.api_key, passing.version)
@@ -457,9 +417,7 @@ cdef class Tap:
             else:
                 passing.member.committed_ms = at_ms
             return True
-        if end - start < frame_bytes:
-            if frame_bytes <= READ_BYTES_MAX and end - start < HELD_BYTES_MAX:
-                return False
+        if not is_enough:
             self.unread += 1
             return True
         if passing.request is not None:
@@ -470,13 +428,21 @@ cdef class Tap:
         if is_flexible(passing.api_key, passing.version) and not no_tags(&p, end_of_frame):
             self.unread += 1
             return True
-        if passing.api_key != HEARTBEAT or passing.version >= HEARTBEAT_WITH_THROTTLE_TIME:
+        if passing.version >= WITH_THROTTLE_TIME or passing.api_key not in (HEARTBEAT, SYNC_GROUP):
             p += 4
         if end_of_frame - p < 2:
             self.unread += 1
             return True
         error = <int16_t>load_uint16(p)
         p += 2
+        if is_of_sync:
+            self._see(
+                Synced(
+                    passing.group.group_id, at_ms, self.node_id, passing.member.member_id, passing.asked_ms, error,
+                    passing.epoch, passing.has_assignments,
+                )
+            )
+            return True
         if passing.api_key != HEARTBEAT and error == 0:
             if not take_span(&p, end_of_frame, True, &text) or not take_span(&p, end_of_frame, True, &text):
                 self.unread += 1
@@ -535,13 +501,6 @@ cdef class Tap:
                     tuple([each.name for each in request.protocols[:PROTOCOLS_NAMED_MAX]]),
                 )
             )
-        elif passing.api_key == SYNC_GROUP:
-            self._see(
-                Synced(
-                    group_id, at_ms, self.node_id, request.member_id, passing.asked_ms, answer.error_code,
-                    request.generation_id, bool(request.assignments),
-                )
-            )
         elif passing.api_key == LEAVE_GROUP:
             self._left(passing, answer, at_ms)
 
@@ -560,16 +519,16 @@ cdef class Tap:
                 )
                 for each in request.members
             ]
-        known = [passing.group.members.get(each.member_id.encode()) for each in members]
-        is_own = len(known) == 1 and known[0] is not None and known[0].client.client_id == passing.client.client_id
-        is_own = is_own and known[0].client.host == passing.client.host
+        seen = [passing.group.members.get(each.member_id.encode()) for each in members]
+        is_own = len(seen) == 1 and seen[0] is not None and seen[0].client.client_id == passing.client.client_id
+        is_own = is_own and seen[0].client.host == passing.client.host
         self._see(
             Left(
                 passing.group.group_id, at_ms, self.node_id, passing.asked_ms, answer.error_code, tuple(members),
                 passing.client, is_own,
             )
         )
-        for each, member in zip(members, known):
+        for each, member in zip(members, seen):
             if member is not None and each.error == 0:
                 self._forget(passing.group, member)
 
@@ -582,6 +541,7 @@ cdef class Tap:
     def closed(self, connection, bint by_client) -> None:
         """A connection has ended."""
         cdef SeenMember member
+        self._steady.pop(connection, None)
         members = self._by_connection.pop(connection, None)
         if not members:
             return
@@ -625,6 +585,7 @@ cdef class Tap:
             if group is not None and (has_empty or group.members):
                 kept[key] = group
         self._groups = kept
+        self._steady.clear()
 
     cdef _make_room(self):
         """Forget members: those that are silent, whom the readers of the facts know; if there are few, all of them.
@@ -640,12 +601,14 @@ cdef class Tap:
             for group in watched:
                 group.members.clear()
             self._by_connection.clear()
+            self._steady.clear()
             self._members = 0
 
     cdef _forget(self, WatchedGroup group, SeenMember member):
         if group.members.pop(member.member_id.encode(), None) is None:
             return
         self._members -= 1
+        self._steady.pop(member.connection, None)
         members = self._by_connection.get(member.connection)
         if members is not None:
             members.discard(member)
@@ -663,8 +626,6 @@ cdef class Tap:
 
 SILENT_AFTER_MS = 5_000
 """Above the heartbeat interval of all clients by default (3 s). One that has a shorter session is expected earlier."""
-HELD_BYTES_MAX = 1 << 16
-"""Of an answer that is looked at whole: more of it is passed on before its end."""
 
 
 def _order(SeenMember member):

@@ -52,13 +52,20 @@ class WatchingBench:
         return found
 
     def members(self, rounds: int, seconds: float) -> None:
-        """The share of a core that a node takes for MEMBERS members, each with a heartbeat every three seconds."""
+        """How long MEMBERS members wait that join at once, and the share of a core that a node then takes for them.
+
+        Each has a group of its own, and sends a heartbeat every three seconds.
+        """
         load = (
             f"steady --groups {MEMBERS} --conns {MEMBERS_CONNECTIONS} --parallel 16 --warmup {HEARTBEAT_SECONDS} "
             f"--seconds {seconds:g} --heartbeat-interval {HEARTBEAT_SECONDS}s --pid {self._node.pid}"
         )
-        found = self.interleaved(load, rounds, 0, (PASSED_ON, IS_WATCHED))
-        _row(f"{MEMBERS:,} groups of one member: cores of the node", found, lambda each: _only(each, "server_cores"))
+        found = self.interleaved(load, rounds, 0)
+        _row(f"{MEMBERS:,} groups: s until all have joined", found, lambda each: _only(each, "form_s"))
+        for name, quantile in (("half of the joins", "p50"), ("the longest join", "max")):
+            _row(f"{MEMBERS:,} groups: ms, {name}", found, lambda each, of=quantile: each.latency_ms("join_us", of))  # type: ignore[misc]
+        of_node = {way: results for way, results in found.items() if way != DIRECTLY}
+        _row(f"{MEMBERS:,} groups of one member: cores of the node", of_node, lambda each: _only(each, "server_cores"))
         _row(f"{MEMBERS:,} groups: heartbeats a second", found, lambda each: _only(each, "heartbeats_per_s"))
 
 

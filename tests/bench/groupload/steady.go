@@ -18,6 +18,7 @@ type steadyRun struct {
 	measuring atomic.Bool
 	mu        sync.Mutex
 	beats     histogram
+	joins     histogram // from the first JoinGroup of a member to the answer of its SyncGroup
 	errs      map[int16]uint64
 	failed    error
 }
@@ -71,7 +72,7 @@ func steady(o *options) (map[string]any, error) {
 	n := r.beats.n
 	out := map[string]any{
 		"groups": o.groups, "conns": len(conns), "formed": r.formed.Load(), "form_s": took.Seconds(), "seconds": elapsed.Seconds(),
-		"heartbeats_per_s": int64(float64(n) / elapsed.Seconds()), "heartbeat_us": r.beats.summary(), "errors": r.errs,
+		"heartbeats_per_s": int64(float64(n) / elapsed.Seconds()), "heartbeat_us": r.beats.summary(), "join_us": r.joins.summary(), "errors": r.errs,
 		"client_cpu_us_per_op": perOp(cpuAfter-cpu, n),
 	}
 	if o.pids != "" {
@@ -128,10 +129,14 @@ func (r *steadyRun) serve(c *conn, groups []*group) {
 			m := groups[next].members[0]
 			next++
 			m.c = c
+			began := time.Now()
 			if err = m.joinAndSync(); err == nil {
 				err = m.g.check()
 			}
 			beats = enqueue(beats, beat{m, m.syncedAt.Add(r.o.beat), m.syncedAt})
+			r.mu.Lock()
+			r.joins.add(m.syncedAt.Sub(began))
+			r.mu.Unlock()
 			r.formed.Add(1)
 		}
 		if err != nil {

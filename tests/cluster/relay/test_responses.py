@@ -182,6 +182,13 @@ def test_a_broker_without_an_address_is_not_available(version):
 
 
 @versions_of("FindCoordinator")
+def test_a_broker_that_the_client_does_not_reach_is_not_available_and_a_node_is(version):
+    for key, expected in ((OWNED, (*NODE, 0)), ("other", NOT_AVAILABLE)):
+        response = rewritten(found(version, key), version, keys=(key,), is_reached=False)
+        assert coordinators(response, version) == [expected]
+
+
+@versions_of("FindCoordinator")
 @pytest.mark.parametrize("error", [ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, ErrorCode.COORDINATOR_NOT_AVAILABLE])
 def test_an_unknown_owner_is_not_available(version, error):
     directory = FixedDirectory({KNOWN: Address("broker", 9_092)}, owners={"moving": error})

@@ -12,7 +12,7 @@ from _wire.headers import encode_request, encode_response
 from _wire.messages.api_versions import ApiVersionsRequest
 from _wire.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest, ConsumerGroupHeartbeatResponse
 from _wire.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
-from _wire.messages.join_group import JoinGroupRequest, JoinGroupResponse
+from _wire.messages.join_group import JoinGroupRequest, JoinGroupRequestProtocol, JoinGroupResponse
 from _wire.messages.leave_group import LeaveGroupRequest, LeaveGroupResponse, MemberIdentity, MemberResponse
 from _wire.messages.offset_commit import OffsetCommitRequest
 from _wire.messages.share_group_heartbeat import ShareGroupHeartbeatRequest
@@ -456,5 +456,156 @@ def test_groups_beyond_the_bound_are_forgotten_unless_they_have_members() -> Non
 
 
 def test_nothing_is_looked_at_while_nothing_is_watched() -> None:
-    assert not Tap(NODE).is_on
+    assert not Tap(NODE).apis
     assert len(TAPPED) == 10
+
+
+def test_a_heartbeat_that_comes_again_renews_its_member() -> None:
+    side = Side()
+    steady(side)
+    heard = side.seen[0]
+    threading.Event().wait(0.005)
+    passing = steady(side, answered=False)
+    side.tap.closed(side.connection, by_client=True)
+    (closed,) = side.seen
+    assert closed.last_heard_ms > heard.at_ms and not closed.is_unanswered
+    assert side.answer(passing, HeartbeatResponse(), 4), "what comes after the end disturbs nothing"
+    assert side.tap.requests == 2
+
+
+def test_heartbeats_that_come_again_before_the_answer_are_counted_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(taps, "LATE_ANSWER_MS", -1)
+    side = Side()
+    steady(side)
+    passing = [steady(side, answered=False) for _ in range(3)]
+    for each in passing[:2]:
+        side.answer(each, HeartbeatResponse(), 4)
+    side.tap.closed(side.connection, by_client=True)
+    assert side.seen[-1].is_unanswered
+    assert len({id(each) for each in passing}) == 3
+
+
+def test_an_answer_that_comes_in_pieces_is_heard_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(taps, "LATE_ANSWER_MS", -1)
+    side = Side()
+    first, second = steady(side, answered=False), steady(side, answered=False)
+    frame = encode_response(7, HeartbeatResponse(), 4)[4:]
+    for end in range(4, len(frame)):
+        assert not side.tap.response(first, frame, 0, end, len(frame))
+    assert side.answer(first, HeartbeatResponse(), 4)
+    side.tap.closed(side.connection, by_client=True)
+    assert side.seen[-1].is_unanswered, f"{second} is not answered"
+
+
+@pytest.mark.parametrize("what", ["generation", "member", "group", "version", "client id"])
+def test_a_heartbeat_with_something_else_is_read_anew(what: str) -> None:
+    side = Side()
+    side.tap.watch(lambda group_id: True)
+    steady(side)
+    side.tap.take()
+    other: dict[str, dict[str, Any]] = {
+        "generation": {"generation_id": 6},
+        "member": {"member_id": "m-2"},
+        "group": {"group_id": "watcheD"},
+    }
+    fields: dict[str, Any] = {"group_id": GROUP, "generation_id": 5, "member_id": MEMBER} | other.get(what, {})
+    version = 3 if what == "version" else 4
+    frame = encode_request(7, "d" if what == "client id" else "c", HeartbeatRequest(**fields), version)[4:]
+    passing = side.tap.request(side.connection, frame, 0, len(frame), len(frame))
+    assert side.answer(passing, HeartbeatResponse(error_code=ErrorCode.REBALANCE_IN_PROGRESS), version)
+    beat_seen = side.seen[-1]
+    assert (beat_seen.group_id, beat_seen.member_id, beat_seen.epoch) == tuple(
+        fields[name] for name in ("group_id", "member_id", "generation_id")
+    )
+
+
+def test_a_member_whose_heartbeat_comes_by_another_connection_is_there() -> None:
+    side = Side()
+    steady(side)
+    first, side.connection = side.connection, SimpleConnection("10.0.0.2", "c", "")
+    steady(side)
+    side.tap.closed(first, by_client=True)
+    assert [type(sighting) for sighting in side.seen] == [Heard], "it has moved"
+    side.connection = first
+    steady(side)
+    side.tap.closed(first, by_client=True)
+    assert [type(sighting) for sighting in side.seen] == [Closed]
+
+
+def test_a_member_that_has_left_and_comes_again_with_the_same_bytes_is_heard_anew() -> None:
+    side = Side()
+    steady(side)
+    goodbye = LeaveGroupRequest(group_id=GROUP, members=[MemberIdentity(member_id=MEMBER)])
+    answer = LeaveGroupResponse(members=[MemberResponse(member_id=MEMBER)])
+    assert side.answer(side.ask(goodbye, 5), answer, 5)
+    side.tap.take()
+    steady(side)
+    assert [type(sighting) for sighting in side.seen] == [Heard]
+
+
+def test_a_member_that_was_silent_and_comes_again_with_the_same_bytes_is_heard(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(taps, "SILENT_AFTER_MS", -1)
+    side = Side()
+    steady(side)
+    side.tap.find_silent()
+    steady(side)
+    assert [type(sighting) for sighting in side.seen] == [Heard, Silent, Heard]
+
+
+def test_what_is_watched_from_now_on_is_read_although_the_same_bytes_came_before() -> None:
+    side, watched = Side(), set[str]()
+    side.tap.watch(watched.__contains__)
+    for _ in range(3):
+        assert steady(side, answered=False) is None
+    watched.add(GROUP)
+    side.tap.ask_again()
+    assert steady(side) is not None
+    side.tap.watch(None)
+    side.tap.watch(watched.__contains__)
+    assert steady(side) is not None
+    assert len(side.seen) == 2
+
+
+def steady(side: Side, *, answered: bool = True) -> Any:
+    """A heartbeat as its member sends it again and again."""
+    passing = side.ask(HeartbeatRequest(group_id=GROUP, generation_id=5, member_id=MEMBER), 4)
+    if answered:
+        assert side.answer(passing, HeartbeatResponse(), 4)
+    return passing
+
+
+@versions_of("SyncGroup")
+def test_the_long_sync_of_a_leader_is_seen_before_its_end(version: int) -> None:
+    """It has the assignments of all members, and its client may wait long to be able to send it all."""
+    side = Side()
+    assignments = [SyncGroupRequestAssignment(member_id=f"m-{number}", assignment=bytes(9)) for number in range(200)]
+    request = SyncGroupRequest(group_id=GROUP, generation_id=4, member_id=MEMBER, assignments=assignments)
+    frame = encode_request(7, "c", request, version)[4:]
+    passing = side.tap.request(side.connection, frame, 0, 200, len(frame))
+    answer = encode_response(7, SyncGroupResponse(assignment=bytes(200)), version)[4:]
+    assert side.tap.response(passing, answer, 0, 20, len(answer))
+    heard, asked, synced = side.seen
+    assert heard.member_id == asked.member_id == synced.member_id == MEMBER
+    assert asked.has_assignments and synced.has_assignments and synced.error == 0
+    assert side.tap.unread == 0
+
+
+@versions_of("SyncGroup")
+def test_a_sync_is_waited_for_until_it_says_whether_it_has_assignments(version: int) -> None:
+    side = Side()
+    request = SyncGroupRequest(group_id=GROUP, generation_id=4, member_id=MEMBER, protocol_name="p")
+    frame = encode_request(7, "c", request, version)[4:]
+    needed = len(frame) - (1 if version >= 4 else 0)
+    for end in range(8, needed):
+        assert side.tap.request(side.connection, frame, 0, end, len(frame)) is MORE
+    assert side.tap.request(side.connection, frame, 0, needed, len(frame)) is not MORE
+    assert not side.seen[-1].has_assignments
+
+
+def test_a_join_that_is_very_long_passes_unread() -> None:
+    """To decode it would hold up all else."""
+    side = Side()
+    assert side.ask(JoinGroupRequest(group_id=GROUP, protocol_type="p", reason="r"), 8) is not None
+    protocols = [JoinGroupRequestProtocol(name="p", metadata=bytes(1 << 20))]
+    assert side.ask(JoinGroupRequest(group_id=GROUP, protocol_type="p", protocols=protocols), 8) is None
+    assert side.tap.unread == 1
