@@ -22,6 +22,8 @@ from coordinator.cluster.relay.rules import API_VERSIONS, PRODUCE, RULES
 from coordinator.cluster.relay.tap import MORE, Passing, Tap
 from coordinator.runtime.slices import SlicedWork, Slices
 
+API_VERSIONS_BYTES: Final = 1 << 10
+"""An ApiVersions request that says what the client is has less."""
 COLLECTED_BYTES_MAX: Final = 16 << 20
 """The largest request that is read whole. Those of groups become records of at most message.max.bytes (1 MiB)."""
 
@@ -111,6 +113,10 @@ class RequestFlow:
             return self._collect(frame_bytes)
         if rule.is_collected:
             return self._collect(frame_bytes)
+        if api_key == API_VERSIONS and frame_bytes <= API_VERSIONS_BYTES:
+            if end - start < LENGTH_BYTES + frame_bytes:
+                return None
+            self._lookups.note_software(data[start : start + LENGTH_BYTES + frame_bytes])
         if api_key == PRODUCE:
             acks = produce_acks(data, start, end, version)
             if acks is None:
