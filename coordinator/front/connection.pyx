@@ -569,7 +569,7 @@ cdef class Connection:
         if api_key == OFFSET_FETCH and self.sessions.fetches is not None:
             return self.try_fetch(frame)
         if (api_key == SHARE_FETCH or api_key == SHARE_ACKNOWLEDGE) and self.sessions.shares is not None:
-            return self.try_share(frame)
+            return self.try_share(frame, now_ms)
         if api_key in (METADATA, FIND_COORDINATOR, API_VERSIONS) and self.sessions.answers is not None:
             return self.try_repeated(frame, api_key)
         return False
@@ -608,11 +608,11 @@ cdef class Connection:
         self.buffer_response(answer)
         return True
 
-    cdef bint try_share(self, bytes frame) except -1:
+    cdef bint try_share(self, bytes frame, int64_t now_ms) except -1:
         """Carry out a ShareFetch or ShareAcknowledge of a steady member; the answer may come when it is stored."""
         if self.sessions.leaves_heartbeats or self.sessions.leaves_requests or self.sessions.asks_authorizer:
             return False
-        call = self.sessions.shares.read(frame, self)
+        call = self.sessions.shares.read(frame, self, now_ms)
         if call is None:
             return False
         if call.answer is None:

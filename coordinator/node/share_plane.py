@@ -66,7 +66,6 @@ class SharePlane:
             storage.image,
             self.settings,
             fetch_service,
-            loop.now_ms,
             parts.tallies.total,
             config[FETCH_MAX_BYTES],
         )

@@ -10,7 +10,8 @@ from coordinator.log.partition.log_end cimport LogEnd
 @cython.final
 cdef class LogReading:
     cdef LogEnd log
-    cdef int64_t record_bytes           # of a record, in the read before; at first so many that all is read that may be
+    cdef int64_t record_bytes           # of a record, in the last reads; at first so many that all is read that may be
+    cdef bint is_measured
     cdef int64_t offset
     cdef int64_t skipped_bytes          # of the log before `offset`, of all that were ever appended to it
     cdef bint is_summed                 # whether they are the sum of what was read, and not found in the log

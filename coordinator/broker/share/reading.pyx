@@ -12,7 +12,8 @@ from coordinator.log.partition.log_end cimport LogEnd
 cdef enum:
     FIRST_BYTES = 1 << 17
     FIRST_BYTES_MIN = 1 << 13
-    TO_SPARE = 2                        # a read is so many times as large as if all records were as those before
+    SPARE = 4                           # a read is larger by a part of this than if all records were as those before
+    FORGOTTEN = 8                       # what part of the difference to smaller records each read takes over
     NOWHERE = -1
 
 READ_FIRST_BYTES = FIRST_BYTES
@@ -27,9 +28,8 @@ cdef class LogReading:
         self.offset = NOWHERE
 
     cpdef int64_t first_bytes(self, int64_t records) noexcept:
-        if records > FIRST_BYTES:
-            return FIRST_BYTES          # also if the product would be too large a number
-        return min(max(TO_SPARE * records * self.record_bytes, <int64_t>FIRST_BYTES_MIN), <int64_t>FIRST_BYTES)
+        cdef int64_t expected_bytes = min(records, <int64_t>FIRST_BYTES) * self.record_bytes
+        return min(max(expected_bytes + expected_bytes // SPARE, <int64_t>FIRST_BYTES_MIN), <int64_t>FIRST_BYTES)
 
     cpdef int64_t available_bytes(self, int64_t offset, int64_t served_bytes) except -1:
         cdef int64_t left_bytes
@@ -55,9 +55,13 @@ cdef class LogReading:
         return 0
 
     cpdef int was_read(self, int64_t from_offset, FetchedBatches read, int64_t target, int64_t next_offset) except -1:
-        cdef int64_t last = read.last()
+        cdef int64_t last = read.last(), record_bytes
         if last >= target:
-            self.record_bytes = read.bytes_through(target) // (target - from_offset + 1) + 1
+            record_bytes = read.bytes_through(target) // (target - from_offset + 1) + 1
+            if self.is_measured and record_bytes < self.record_bytes:
+                # To read twice is dearer than to read some more.
+                record_bytes = self.record_bytes - (self.record_bytes - record_bytes) // FORGOTTEN
+            self.record_bytes, self.is_measured = record_bytes, True
         if from_offset == self.offset and from_offset < next_offset <= last + 1:
             self.skipped_bytes += read.bytes_before(next_offset)
             self.offset, self.is_summed = next_offset, True

@@ -1,7 +1,7 @@
 """Steady requests about records of share groups, as C fields."""
 
 cimport cython
-from libc.stdint cimport int32_t
+from libc.stdint cimport int32_t, int64_t
 
 from coordinator.broker.share.partition_core cimport SharePartitionCore
 from coordinator.broker.share.record_counts cimport RecordCounts
@@ -11,10 +11,9 @@ from coordinator.broker.share.steady_fetches cimport SteadyFetch, SteadyFetches
 @cython.final
 cdef class SteadyShares(SteadyFetches):
     cdef dict sessions_by_member
-    cdef object now_ms
     cdef RecordCounts total             # since the start
 
-    cpdef SteadyShareRequest read(self, bytes frame, waiting)
+    cpdef SteadyShareRequest read(self, bytes frame, waiting, int64_t now_ms)
     cdef bint read_acknowledgements(self, SteadyShareRequest request, session) except -1
     cdef int acknowledge(self, SteadyShareRequest request, Acknowledged acknowledged) except -1
     cdef int wake(self, SharePartitionCore share_partition) except -1

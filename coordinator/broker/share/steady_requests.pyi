@@ -1,4 +1,3 @@
-from collections.abc import Callable
 from typing import Protocol
 
 from coordinator.broker.data.fetch import FetchService
@@ -30,11 +29,10 @@ class SteadyShares:
         image: MetadataImage,
         settings: ShareRecordSettings,
         fetch_service: FetchService,
-        now_ms: Callable[[], int],
         total: RecordCounts,
         max_bytes: int,
     ) -> None: ...
-    def read(self, frame: bytes, waiting: WaitsForFrame) -> SteadyShareRequest | None:
+    def read(self, frame: bytes, waiting: WaitsForFrame, now_ms: int) -> SteadyShareRequest | None:
         """Carry out the request in a frame (without its length) if it is a steady one; None: it is not."""
 
 class SteadyShareRequest:

@@ -44,13 +44,13 @@ cdef int UNKNOWN = ErrorCode.UNKNOWN_SERVER_ERROR
 @cython.final
 cdef class SteadyShares(SteadyFetches):
     def __init__(
-        self, sessions, share_partitions, waiting, image, settings, fetch_service, now_ms,
+        self, sessions, share_partitions, waiting, image, settings, fetch_service,
         RecordCounts total not None, int64_t max_bytes,
     ):
         SteadyFetches.__init__(self, share_partitions, waiting, image, settings, fetch_service, max_bytes)
-        self.sessions_by_member, self.now_ms, self.total = sessions.by_member, now_ms, total
+        self.sessions_by_member, self.total = sessions.by_member, total
 
-    cpdef SteadyShareRequest read(self, bytes frame, waiting):
+    cpdef SteadyShareRequest read(self, bytes frame, waiting, int64_t now_ms):
         cdef SteadyShareRequest request
         cdef ShareFields fields
         cdef str group_id, member_id
@@ -72,7 +72,7 @@ cdef class SteadyShares(SteadyFetches):
         if fields.api_key == SHARE_FETCH and not self.can_fetch(request, session):
             return None
         # From here on it is carried out.
-        request.now_ms, request.missing = self.now_ms(), 1
+        request.now_ms, request.missing = now_ms, 1
         session.count_up()
         for acknowledged in request.acknowledged:
             self.acknowledge(request, <Acknowledged>acknowledged)
@@ -209,8 +209,7 @@ cdef class Acknowledged:
             return
         try:
             complete(
-                share_partition.window, self.changes, True, request.shares.now_ms(),
-                request.settings.delivery_count_limit,
+                share_partition.window, self.changes, True, request.now_ms, request.settings.delivery_count_limit
             )
             if share_partition.phase is ACTIVE:
                 share_partition.arm()

@@ -45,7 +45,7 @@ class Load(NamedTuple):
 
 
 HEARTBEATS: Final = "--groups 16 --members 4"
-SHARE_RECORDS: Final = "--members 8 --warmup 50 --rounds 500 --topic share-records"
+SHARE_RECORDS: Final = "--members 8 --warmup 50 --rounds 2000 --topic share-records"
 
 LOADS: Final = (
     Load(

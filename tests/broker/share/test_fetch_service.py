@@ -332,9 +332,21 @@ def test_a_read_is_as_large_as_the_records_before_were(shares, monkeypatch):
     sizes = noted_reads(shares, monkeypatch)
     for first in (0, 10):
         assert shares.share_fetch("orders", max_records=10).acquired == [(0, first, first + 9, 1)]
-    assert sizes == [READ_FIRST_BYTES, 20 * (size + 1)]
+    expected = 10 * (size + 1)
+    assert sizes == [READ_FIRST_BYTES, expected + expected // 4]
     assert shares.share_fetch("orders", max_records=1).acquired == [(0, 20, 20, 1)]
     assert sizes[2:] == [READ_FIRST_BYTES_MIN]
+
+
+def test_records_that_become_smaller_are_read_with_room_for_larger_ones(shares, monkeypatch):
+    small = len(batch(bytes(2_000)))
+    produce(shares, bytes(20_000), *[bytes(2_000)] * 40)
+    sizes = noted_reads(shares, monkeypatch)
+    for _ in range(20):
+        shares.share_fetch("orders", max_records=1)
+    assert sizes[1] > 5 * small
+    assert sizes[1:] == sorted(sizes[1:], reverse=True)
+    assert small * 5 // 4 < sizes[-1] == READ_FIRST_BYTES_MIN
 
 
 def test_records_that_are_larger_than_those_before_are_read_at_all(shares, monkeypatch):

@@ -48,7 +48,6 @@ class Client:
             image,
             ShareRecordSettings(self.shares.broker_config, image),
             self.shares.fetch_service,
-            self.shares.clock.now_ms,
             self.total,
             MAX_BYTES,
         )
@@ -89,7 +88,9 @@ class Client:
 
     def read(self, request: Any, version: int) -> SteadyShareRequest | None:
         before = self.session.epoch
-        steady = self.steady.read(encode_request(1, "c", request, version)[LENGTH_BYTES:], self)
+        steady = self.steady.read(
+            encode_request(1, "c", request, version)[LENGTH_BYTES:], self, self.shares.clock.now_ms()
+        )
         assert self.session.epoch == before + (steady is not None), "what is left to the handler changes nothing"
         return steady
 
@@ -280,5 +281,5 @@ def test_frames_that_are_cut_are_left_to_the_handler():
     )
     frame = encode_request(1, "c", request, VERSION)[LENGTH_BYTES:]
     for size in range(len(frame)):
-        assert client.steady.read(frame[:size], client) is None
-    assert client.steady.read(frame, client) is not None
+        assert client.steady.read(frame[:size], client, 0) is None
+    assert client.steady.read(frame, client, 0) is not None

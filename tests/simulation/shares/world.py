@@ -84,7 +84,7 @@ class ShareCall(Call):
         shares = server.sessions.shares
         if server.has_steady_commits and isinstance(shares, SteadyShares):
             frame = encode_request(1, self.context.client_id, self.ask.message, self.ask.version)[LENGTH_BYTES:]
-            steady = shares.read(frame, self)
+            steady = shares.read(frame, self, server.now_ms)
             if steady is not None:
                 server.steady_shares += 1
                 if steady.answer is not None:
