@@ -23,9 +23,11 @@ DOUBLINGS_MAX: Final = 4
 SOON_SECONDS: Final = 1.0
 """Whoever comes so soon after the last one may be one of many that come together. It is long beside an iteration of a
 loop that has much to do: with one connection in each of these, the last of a thousand waited for 20 s."""
+MANY_FROM: Final = 16
+"""Iterations in a row with so soon a connection until more than one is accepted in each: to find out that no other one
+waits takes a system call in vain."""
 DOUBLED_AFTER: Final = 4
-"""Iterations in a row with so soon a connection until twice as many are accepted in one. It begins with one, because to
-find out that no other connection waits takes a system call in vain."""
+"""Further iterations until twice as many are."""
 
 LAST_SHARE: Final = 10
 """The last tenth of the connections is for addresses that have few."""
@@ -123,7 +125,8 @@ class Acceptor:
         comes_soon = now - self._accepted_at < SOON_SECONDS
         self._in_a_row = self._in_a_row + 1 if comes_soon else 0
         self._accepted_at = now
-        doublings = min(self._in_a_row // DOUBLED_AFTER, DOUBLINGS_MAX)
+        in_a_row = self._in_a_row - MANY_FROM
+        doublings = 0 if in_a_row < 0 else min(1 + in_a_row // DOUBLED_AFTER, DOUBLINGS_MAX)
         for _ in range(2**doublings):
             room = self._room(listening)
             if room <= 0:
