@@ -42,6 +42,7 @@ cdef enum:
     BYTES_REPORTED_FROM = 1 << 16       # of requests held here; fewer are not told to the dispatcher
     BYTES_HELD_AT_MOST = 1 << 16        # of buffered responses; above this they are written before the iteration ends
     HEARTBEAT_ANSWERS_BYTES = 4096      # the size of the buffer for heartbeat responses
+    STEADY_SHARES_AT_ONCE = 10          # of a client that does not wait for its answers
     LENGTH_BYTES = 4
     METADATA = 3
     FIND_COORDINATOR = 10
@@ -86,6 +87,7 @@ cdef class Connection:
     cdef readonly int64_t serial        # no other connection of the process has or had it
     cdef public object call             # the RequestContext of the request in progress, or the steady one that it is
     cdef bint is_steady_share           # it is a SteadyShareRequest
+    cdef int steady_shares              # how many of these were answered in this run
     cdef Question question              # what the request in progress asks, if its answer may be kept; else None
     cdef public object charge           # what measures the request in progress against quotas; None: nothing does
     cdef public object on_close         # called once if the client disconnects before the response
@@ -418,6 +420,7 @@ cdef class Connection:
         if self.running:
             return
         self.running = True
+        self.steady_shares = 0
         try:
             while self.frames and not self.busy and not self.closing and not self.congested:
                 frame = self.frames.popleft()
@@ -612,6 +615,9 @@ cdef class Connection:
         """Carry out a ShareFetch or ShareAcknowledge of a steady member; the answer may come when it is stored."""
         if self.sessions.leaves_heartbeats or self.sessions.leaves_requests or self.sessions.asks_authorizer:
             return False
+        if self.steady_shares >= STEADY_SHARES_AT_ONCE:
+            return False                # the handler's steps let others have their turn
+        self.steady_shares += 1
         call = self.sessions.shares.read(frame, self, now_ms)
         if call is None:
             return False

@@ -11,6 +11,7 @@ from coordinator.broker.share.share_partitions import SharePartitions
 from coordinator.broker.share.share_states import ShareStates
 from coordinator.broker.share.steady_requests import SteadyShares
 from coordinator.broker.share.waiting import ShareFetchTimeoutKey, WaitingFetches
+from coordinator.config.network_keys import SOCKET_REQUEST_MAX_ELEMENTS
 from coordinator.config.server_keys import FETCH_MAX_BYTES
 from coordinator.config.settings import Config
 from coordinator.config.share_group_keys import GROUP_SHARE_MAX_SHARE_SESSIONS
@@ -67,7 +68,8 @@ class SharePlane:
             self.settings,
             fetch_service,
             parts.tallies.total,
-            config[FETCH_MAX_BYTES],
+            max_bytes=config[FETCH_MAX_BYTES],
+            elements_max=config[SOCKET_REQUEST_MAX_ELEMENTS],
         )
         """Carries out the requests of steady members before a handler sees them."""
         self._slices = loop.slices

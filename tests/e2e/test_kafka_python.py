@@ -208,7 +208,9 @@ def test_a_group_goes_on_after_the_server_was_started_anew(tmp_path, end):
             assert changes(server, "group") == before, "nothing happened to the group"
             read = sorted(value for member in members for value in member.values)
         assert read == list(range(120)), "each record once"
-        assert kinds(audit_of(server, "group"))[len(before) :][-1] == "group.emptied"
+        # The heartbeat that a client sends beside its LeaveGroup may come after that, and is refused.
+        since = [kind for kind in kinds(audit_of(server, "group"))[len(before) :] if kind != "request.rejected"]
+        assert since[-1] == "group.emptied"
 
 
 def memberships_of(members: list[Member]) -> list[object]:

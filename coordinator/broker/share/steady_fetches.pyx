@@ -77,8 +77,8 @@ cdef class SteadyFetches:
         cdef const ShareFields *fields = &request.fields
         cdef int64_t max_bytes = min(<int64_t>fields.max_bytes, self.max_bytes), share_bytes, found_bytes = 0
         cdef int64_t read_bytes = 0, fetch_offset, target
-        cdef list partitions = list(session.partitions)
-        cdef Py_ssize_t count = len(partitions), number
+        cdef list partitions
+        cdef Py_ssize_t count = len(session.partitions), number
         cdef int locks_max = request.settings.record_locks_max
         cdef SharePartitionCore share_partition
         cdef bytes topic_id
@@ -86,6 +86,7 @@ cdef class SteadyFetches:
             return False
         if request.settings.is_committed:
             return False
+        partitions = list(session.partitions)
         for number in range(count):
             # Each fetch of a session begins with another partition.
             topic_id, partition = <tuple>partitions[(number + fields.session_epoch) % count]

@@ -18,7 +18,8 @@ class SteadyShares:
     """Carries out the requests about records of share groups that need no handler.
 
     What became of records is also added to `total`. A response has at most `max_bytes` of records, also if the client
-    requests more (`fetch.max.bytes`).
+    requests more (`fetch.max.bytes`). Requests of more than `elements_max` elements are left to their handlers, or
+    rather to who refuses them (`socket.request.max.elements`).
     """
 
     def __init__(
@@ -30,7 +31,9 @@ class SteadyShares:
         settings: ShareRecordSettings,
         fetch_service: FetchService,
         total: RecordCounts,
+        *,
         max_bytes: int,
+        elements_max: int,
     ) -> None: ...
     def read(self, frame: bytes, waiting: WaitsForFrame, now_ms: int) -> SteadyShareRequest | None:
         """Carry out the request in a frame (without its length) if it is a steady one; None: it is not."""

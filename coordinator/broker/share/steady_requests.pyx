@@ -45,10 +45,10 @@ cdef int UNKNOWN = ErrorCode.UNKNOWN_SERVER_ERROR
 cdef class SteadyShares(SteadyFetches):
     def __init__(
         self, sessions, share_partitions, waiting, image, settings, fetch_service,
-        RecordCounts total not None, int64_t max_bytes,
+        RecordCounts total not None, *, int64_t max_bytes, int64_t elements_max,
     ):
         SteadyFetches.__init__(self, share_partitions, waiting, image, settings, fetch_service, max_bytes)
-        self.sessions_by_member, self.total = sessions.by_member, total
+        self.sessions_by_member, self.total, self.elements_max = sessions.by_member, total, elements_max
 
     cpdef SteadyShareRequest read(self, bytes frame, waiting, int64_t now_ms):
         cdef SteadyShareRequest request
@@ -91,7 +91,7 @@ cdef class SteadyShares(SteadyFetches):
         cdef const uint8_t *frame = <const uint8_t *>PyBytes_AS_STRING(request.frame)
         cdef ShareTopic topic
         cdef ShareBatches batches
-        cdef Py_ssize_t batch_count = 0, type_count = 0
+        cdef Py_ssize_t batch_count = 0, type_count = 0, elements = fields.topics
         cdef Acknowledged acknowledged
         cdef dict in_session = session.partitions, named = {}
         for _ in range(fields.topics):
@@ -102,9 +102,10 @@ cdef class SteadyShares(SteadyFetches):
                 if not read_share_partition(&p, fields, &batches) or batches.count == 0:
                     return False
                 batch_count += batches.count
+                elements += 1
                 if batch_count > BATCHES_AT_ONCE or not are_valid(&batches, fields, &type_count):
                     return False
-                if type_count > RECORDS_AT_ONCE:
+                if type_count > RECORDS_AT_ONCE or elements + batch_count + type_count > self.elements_max:
                     return False
                 partition = (topic_id, batches.partition)
                 if partition in named or (fields.api_key == SHARE_FETCH and partition not in in_session):
@@ -195,6 +196,8 @@ cdef class SteadyShareRequest(SteadyFetch):
                 answered.error = acknowledged.error
         self.error_codes = [answered.error for answered in self.answers] or [NO_ERROR]
         self.answer = answer_of(&self.fields, self.answers, self.settings.lock_duration_ms)
+        # What it acknowledges refers to it: a cycle would keep its records until garbage is collected.
+        self.acknowledged = self.answers = self.fetched = None
         return 0
 
 

@@ -28,6 +28,7 @@ TOPIC: Final = "jobs"
 LENGTH_BYTES: Final = 4
 VERSION: Final = 2
 ACCEPT: Final = [1]
+ELEMENTS_MAX: Final = 4_400
 
 
 class Client:
@@ -49,7 +50,8 @@ class Client:
             ShareRecordSettings(self.shares.broker_config, image),
             self.shares.fetch_service,
             self.total,
-            MAX_BYTES,
+            max_bytes=MAX_BYTES,
+            elements_max=ELEMENTS_MAX,
         )
         self.frames: list[bytes] = []
 
@@ -214,6 +216,7 @@ def test_unusual_fetches_are_left_to_the_handler(fields):
         [(-1, (1 << 63) - 1, [1, 1])],
         [(offset, offset, ACCEPT) for offset in range(501)],
         [(0, 4_000, [1] * 4_001)],
+        [*((offset, offset, ACCEPT) for offset in range(400)), (400, 3_999, [1] * 3_600)],
     ],
 )
 def test_batches_that_cannot_be_right_and_very_many_are_left_to_the_handler(acks):
