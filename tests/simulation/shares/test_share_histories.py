@@ -9,6 +9,7 @@ from _wire.errors import ErrorCode
 from coordinator.broker.share import share_partition
 from coordinator.runtime.slices import Steps
 from coordinator.share_state.share_states import ShareStates
+from tests.examples import examples
 from tests.simulation.shares.delivered import DELIVERIES_MAX
 from tests.simulation.shares.playing import WEIGHTS, Step, history_of, play
 
@@ -33,8 +34,8 @@ def _is_compared(step: Step) -> bool:
 
 def test_steady_requests_do_what_their_handlers_do() -> None:
     """Answers and stored states are the same both ways, byte for byte."""
-    steady = 0
-    for seed in SEEDS:
+    steady, seeds = 0, range(examples(len(SEEDS)))
+    for seed in seeds:
         history = history_of(seed)
         # In one turn each: with more of them a handler takes steps between which something else may happen.
         history = history._replace(
@@ -45,7 +46,7 @@ def test_steady_requests_do_what_their_handlers_do() -> None:
         assert one.stored() == other.stored()
         assert one.seen == other.seen
         steady += one.server.steady_shares
-    assert steady > 30 * len(SEEDS), "most requests are steady ones"
+    assert steady > 20 * len(seeds), "most requests are steady ones"
 
 
 def _first_problem() -> str:
