@@ -58,7 +58,7 @@ cdef class AuditProjector:
         self.writer = RecordWriter(node_id, coordinator_epoch)
         # Exact tuples are unpacked faster than named ones.
         self.projections = {
-            each: tuple([(*one, stored_by(each)) for one in several]) for each, several in projections.items()
+            event: tuple([(*one, stored_by(event)) for one in several]) for event, several in projections.items()
         }
         self.checkpoint_records = checkpoint_records
         self.members_at_once = members_at_once

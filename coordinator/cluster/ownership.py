@@ -178,8 +178,8 @@ class GroupOwnership:
         def completed(problem: StoreError | None) -> None:
             if problem is None:
                 self._moved(group_id, is_owned=True)
-            for each in self._noting.pop(group_id):
-                each(sentinel if problem is None else ErrorCode.COORDINATOR_NOT_AVAILABLE)
+            for waiter in self._noting.pop(group_id):
+                waiter(sentinel if problem is None else ErrorCode.COORDINATOR_NOT_AVAILABLE)
 
         logger.info("group adopted", group=group_id)
         self.leave_note(group_id, owned_record(group_id, self._wall_ms()), completed)

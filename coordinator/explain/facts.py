@@ -65,7 +65,7 @@ class Facts:
             is_of_living = rejected.api.endswith("Heartbeat") or rejected.api == "OffsetCommit"
             if rejected.error == "UNKNOWN_MEMBER_ID" and is_of_living and not rejected.injected:
                 found[rejected.member.member_id].append(rejected.time_ms)
-        for changes in (*(each.changes for each in self.history.generations), self.history.pending_changes):
+        for changes in (*(generation.changes for generation in self.history.generations), self.history.pending_changes):
             for joining in changes.joined:
                 found[joining.member.member_id].append(joining.at_ms)
         return found

@@ -283,7 +283,7 @@ class Owners(msgspec.Struct, gc=False):
     def never_began(self, member_id: str, partitions: TopicPartitions) -> bool:
         """Whether a member is known to have had none of these partitions, though it was assigned them."""
         found = (self.by_partition.get(partition) for partition in flat(partitions))
-        return all(each is None or each.member_id != member_id or each.stopped_ms == each.owned_ms for each in found)
+        return all(had is None or had.member_id != member_id or had.stopped_ms == had.owned_ms for had in found)
 
     def revoked(self, member_id: str, partitions: TopicPartitions, at_ms: int, *, is_unsure: bool = False) -> None:
         """A member gives up partitions that nobody has got yet; `is_unsure`: it may have done so earlier."""
@@ -346,10 +346,10 @@ class Owners(msgspec.Struct, gc=False):
         self.resumed()
         counts: dict[Idle, int] = {}
         shorter: dict[Idle, set[int]] = {}
-        for each in self.idle.values():
-            idle = msgspec.structs.replace(each, shorter=())
+        for recorded in self.idle.values():
+            idle = msgspec.structs.replace(recorded, shorter=())
             counts[idle] = counts.get(idle, 0) + 1
-            shorter.setdefault(idle, set()).update(each.shorter)
+            shorter.setdefault(idle, set()).update(recorded.shorter)
         absences = [
             Absence(
                 self.names[idle.member_id],

@@ -59,8 +59,8 @@ class SightingTopic:
     def take(self, partition: int) -> tuple[list[AuditRecord], float | None]:
         """What is new in a partition; and up to when all has been read, if there is nothing. Raises ClientError."""
         if partition not in self._found:
-            for each in self.positions:
-                self._found.setdefault(each, [])
+            for listed in self.positions:
+                self._found.setdefault(listed, [])
             self._read_at = self._clock()
             for record in self._topic.new_records(self.positions):
                 self._found[record.partition].append(record)

@@ -85,12 +85,12 @@ class _Of(NamedTuple):
 def _by_member(events: Sequence[ShareRecords]) -> dict[str, _Of]:
     found: dict[str, _Of] = {}
     for event in events:
-        for each in event.members:
-            of = found.get(each.member.member_id)
-            if of is None or (each.member.client_id and not of.member.client_id):
-                of = found[each.member.member_id] = _Of(each.member, *(of[1:] if of else ([], [])))
+        for counted in event.members:
+            of = found.get(counted.member.member_id)
+            if of is None or (counted.member.client_id and not of.member.client_id):
+                of = found[counted.member.member_id] = _Of(counted.member, *(of[1:] if of else ([], [])))
             of.events.append(event)
-            of.counts.append(each.counts)
+            of.counts.append(counted.counts)
     return found
 
 
@@ -140,10 +140,10 @@ def takes_all(facts: Facts, now_ms: int) -> Iterator[TakesAll]:
         return
     own = {(topic, index) for topic, indexes in taking.partitions.items() for index in indexes}
     others = [
-        each.member
-        for other_id, each in history.members.items()
+        other.member
+        for other_id, other in history.members.items()
         if other_id != member_id
-        and any((topic, index) in own for topic, indexes in each.partitions.items() for index in indexes)
+        and any((topic, index) in own for topic, indexes in other.partitions.items() for index in indexes)
     ]
     if others:
         yield TakesAll(
