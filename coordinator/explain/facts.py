@@ -189,8 +189,8 @@ class Facts:
 
 
 def _visit(removal: Removal, back: Joining) -> Visit:
-    known_ids = back.member.member_id, back.rejected_as
-    return Visit(removal, back.at_ms, back.member.member_id, removal.member.member_id in known_ids)
+    own_ids = back.member.member_id, back.rejected_as
+    return Visit(removal, back.at_ms, back.member.member_id, removal.member.member_id in own_ids)
 
 
 def densest(items: Iterable[T], window_ms: int, time_of: Callable[[T], int]) -> list[T]:

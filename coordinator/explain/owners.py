@@ -220,9 +220,9 @@ class Owners(msgspec.Struct, gc=False):
             owner = self.by_partition[partition]
             owner.is_unsure |= owner.stopped_ms is not None
 
-    def had_lost(self, member: MemberRef, taken: TopicPartitions, stopped_ms: int, assigned_ms: int) -> None:
+    def had_lost(self, member: MemberRef, partitions: TopicPartitions, stopped_ms: int, assigned_ms: int) -> None:
         """A member had lost what it had before it rejoined, and others were assigned that at a time."""
-        for partition in flat(taken):
+        for partition in flat(partitions):
             owner = self.by_partition.get(partition)
             is_another = owner is not None and owner.member_id != member.member_id and owner.owned_ms == assigned_ms
             was_its_own = self.before.get(partition) == member.member_id and stopped_ms < assigned_ms
@@ -270,8 +270,8 @@ class Owners(msgspec.Struct, gc=False):
         found = (self.by_partition.get(partition) for partition in flat(gained))
         revoked = [owner for owner in found if owner is not None and owner.member_id == member_id and owner.is_revoked]
         for owner in revoked:
-            is_known = len(revoked) <= claimed
-            owner.stopped_ms, owner.is_revoked, owner.is_unsure = None if is_known else at_ms, False, not is_known
+            had_all = len(revoked) <= claimed
+            owner.stopped_ms, owner.is_revoked, owner.is_unsure = None if had_all else at_ms, False, not had_all
 
     def never_got(self, member_id: str, partitions: TopicPartitions, heard_ms: int | None) -> None:
         """A member says what it owns, and these are not among it, though it was told of them: it was not answered."""

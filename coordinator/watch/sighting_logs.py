@@ -56,7 +56,7 @@ class SightingTopic:
     def close(self) -> None:
         self._topic.close()
 
-    def take(self, partition: int) -> tuple[list[AuditRecord], float | None]:
+    def pop(self, partition: int) -> tuple[list[AuditRecord], float | None]:
         """What is new in a partition; and up to when all has been read, if there is nothing. Raises ClientError."""
         if partition not in self._found:
             for listed in self.positions:
@@ -86,7 +86,7 @@ class SightingLog:
 
     def follow(self) -> FollowedLog:
         before = self.position
-        records, current_at = self._topic.take(self._number)
+        records, current_at = self._topic.pop(self._number)
         lines: list[LoggedStatement] = []
         for record in records:
             self._offset = record.offset + 1

@@ -118,13 +118,13 @@ REFUSAL_MUTANTS: Final = (
     ),
     Mutant(
         "each commit with an error is told",
-        "seen_refusals._is_told",
+        "seen_refusals._is_reported",
         "return error in LOST_ITS_PLACE",
         "return True",
     ),
     Mutant(
         "that a removed member lives is told with each of its heartbeats",
-        "seen_refusals._is_told",
+        "seen_refusals._is_reported",
         "and not member.rejected",
         "",
     ),

@@ -160,7 +160,7 @@ cdef class Tap:
         self._by_connection = {}
         self._steady = {}
 
-    def take(self) -> tuple:
+    def drain(self) -> tuple:
         """What was seen since, in order, and how many facts were lost meanwhile."""
         found, self._sightings = self._sightings, []
         lost, self.lost = self.lost, 0

@@ -18,7 +18,7 @@ INTERVALS_MIN: Final = 2
 """In so many intervals something must have happened to be more than an accident."""
 STANDS_REPORTED_MS: Final = 120_000
 """A start offset that has not moved for so long is reported, as a committed offset is."""
-TAKES_ALL_MIN: Final = 100
+ALL_ACQUIRED_MIN: Final = 100
 """Of fewer records it means nothing that one member has acquired all."""
 RECORDS_NAMED_MAX: Final = 20
 OTHERS_NAMED_MAX: Final = 10
@@ -135,10 +135,10 @@ def takes_all(facts: Facts, now_ms: int) -> Iterator[TakesAll]:
     if len(events) < INTERVALS_MIN or any(event.unnamed_members for event in events) or len(acquiring) != 1:
         return
     ((member_id, of),) = acquiring.items()
-    taking, acquired = history.members.get(member_id), of.sum("acquired")
-    if taking is None or acquired < TAKES_ALL_MIN or len(of.events) < INTERVALS_MIN:
+    acquirer, acquired = history.members.get(member_id), of.sum("acquired")
+    if acquirer is None or acquired < ALL_ACQUIRED_MIN or len(of.events) < INTERVALS_MIN:
         return
-    own = {(topic, index) for topic, indexes in taking.partitions.items() for index in indexes}
+    own = {(topic, index) for topic, indexes in acquirer.partitions.items() for index in indexes}
     others = [
         other.member
         for other_id, other in history.members.items()
