@@ -130,13 +130,13 @@ cdef class GroupRecordScan:
         self.offsets = {}
         self.problems = []
         self.open = {}
-        for each in range(TYPES):
-            self.by_type[each] = self.of_group_by_type[each] = 0
+        for record_type in range(TYPES):
+            self.by_type[record_type] = self.of_group_by_type[record_type] = 0
 
     @property
     def pending(self):
-        cdef _Open each
-        return sum([each.counts.commits for each in self.open.values()])
+        cdef _Open transaction
+        return sum([transaction.counts.commits for transaction in self.open.values()])
 
     @property
     def committed(self):
@@ -144,11 +144,15 @@ cdef class GroupRecordScan:
 
     @property
     def types(self):
-        return {each: self.by_type[each] for each in range(TYPES) if self.by_type[each]}
+        return {record_type: self.by_type[record_type] for record_type in range(TYPES) if self.by_type[record_type]}
 
     @property
     def types_of_group(self):
-        return {each: self.of_group_by_type[each] for each in range(TYPES) if self.of_group_by_type[each]}
+        return {
+            record_type: self.of_group_by_type[record_type]
+            for record_type in range(TYPES)
+            if self.of_group_by_type[record_type]
+        }
 
     def go_back_to(self, int64_t offset):
         self.next_offset = min(self.next_offset, offset)
@@ -360,7 +364,7 @@ cdef class GroupRecordScan:
 
     cdef int scan_old(self, const uint8_t *data, Py_ssize_t size, int64_t end_offset, list found) except -1:
         """Messages of formats 0 and 1, as brokers before 0.11 wrote them. There is no hurry: hardly any are left."""
-        cdef Found each
+        cdef Found message
         cdef Record record
         cdef int64_t first
         try:
@@ -375,10 +379,10 @@ cdef class GroupRecordScan:
         for record in records:
             if first <= record.offset < end_offset:
                 self.records += 1
-                each.offset, each.timestamp_ms = record.offset, record.timestamp_ms
-                lay_bytes(&each.key, &each.key_size, record.key)
-                lay_bytes(&each.value, &each.value_size, record.value)
-                self.count_record(&each, None, found)
+                message.offset, message.timestamp_ms = record.offset, record.timestamp_ms
+                lay_bytes(&message.key, &message.key_size, record.key)
+                lay_bytes(&message.value, &message.value_size, record.value)
+                self.count_record(&message, None, found)
         self.next_offset = max(first, <int64_t>header.next_offset)
         return 0
 

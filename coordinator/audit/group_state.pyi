@@ -172,13 +172,13 @@ class GroupAuditState:
     def note_sync(self, member_id: str, generation_id: int, at_ms: int) -> None:
         """A member sent the SyncGroup of a generation; its first one counts."""
 
-    def note_join(self, known: AuditedMember, generation_id: int, at_ms: int) -> None:
+    def note_join(self, audited: AuditedMember, generation_id: int, at_ms: int) -> None:
         """A JoinGroup of the member came for the generation with this id; its first one counts."""
 
-    def note_removal(self, known: AuditedMember, last_heard_ms: int | None, rebalance_runs: bool) -> None:
+    def note_removal(self, audited: AuditedMember, last_heard_ms: int | None, rebalance_runs: bool) -> None:
         """A member was removed that was last heard at `last_heard_ms`; `rebalance_runs`: in a join phase."""
 
-    def note_never_synced(self, known: AuditedMember, generation_id: int) -> None:
+    def note_never_synced(self, audited: AuditedMember, generation_id: int) -> None:
         """A member is removed from a generation that is not stable yet."""
 
     def start_rebalance(self, pending_members: Iterable[str], at_ms: int) -> None: ...

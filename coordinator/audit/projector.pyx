@@ -58,7 +58,7 @@ cdef class AuditProjector:
         self.writer = RecordWriter(node_id, coordinator_epoch)
         # Exact tuples are unpacked faster than named ones.
         self.projections = {
-            each: tuple([(*one, stored_by(each)) for one in several]) for each, several in projections.items()
+            event: tuple([(*one, stored_by(event)) for one in several]) for event, several in projections.items()
         }
         self.checkpoint_records = checkpoint_records
         self.members_at_once = members_at_once
@@ -77,16 +77,16 @@ cdef class AuditProjector:
         group_id = group.group_id
         state = self.state_of(group_id)
         self.world.committed_offsets = group.offsets.by_topic
-        told_state, told_generation = state_before, generation_before   # as the last of the audit events leaves them
+        last_state, last_generation = state_before, generation_before   # as the last of the audit events leaves them
         for projection in projections:
             event_class, fields_of, is_stored = <tuple>projection
             fields = fields_of(event, membership, state, state_before, self.world)
             if fields is not None:
-                before, before_generation = told_state, told_generation
+                before, before_generation = last_state, last_generation
                 if event_class is not SUPERSEDED:
-                    told_state, told_generation = membership.state, membership.generation_id
+                    last_state, last_generation = membership.state, membership.generation_id
                 self.records.append(self.write(
-                    event_class, group_id, state, event.at_ms, before, before_generation, told_state, told_generation,
+                    event_class, group_id, state, event.at_ms, before, before_generation, last_state, last_generation,
                     fields,
                 ))
                 if is_stored is not False and (is_stored is True or is_stored(event)):

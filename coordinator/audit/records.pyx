@@ -101,7 +101,7 @@ cdef class Kind:
         self.last_bytes = FIRST_BYTES
 
 
-assert [each.name for each in msgspec.structs.fields(schema.MemberSnapshot)] == [
+assert [field.name for field in msgspec.structs.fields(schema.MemberSnapshot)] == [
     "member", "subscribed_topics", "partitions", "unnamed_topics", "unnamed_partitions",
 ]
 

@@ -29,7 +29,7 @@ from coordinator.core.groups.states import ASSIGNING, RECONCILING, STABLE, Group
 from coordinator.core.streams import events
 from coordinator.core.streams.group import PROTOCOL_TYPE, StreamsGroup
 from coordinator.core.streams.member import StreamsMember, TasksState
-from coordinator.core.streams.tasks import each_task
+from coordinator.core.streams.tasks import flat_tasks
 from coordinator.core.streams.topology import Topology
 
 Partitions = tuple[tuple[str, int], ...]
@@ -150,7 +150,7 @@ def _waits_for(group: StreamsGroup, member_id: str, read: TopicsRead, state: Gro
     if sum(map(len, target.values())) > schema.PARTITIONS_NAMED_MAX:
         return []
     held: dict[str, dict[str, list[int]]] = {}
-    for subtopology_id, number in each_task(target):
+    for subtopology_id, number in flat_tasks(target):
         holder = group.owners.active_members.get((subtopology_id, number))
         if holder is not None and holder != member_id and number not in has.get(subtopology_id, ()):
             held.setdefault(holder, {}).setdefault(subtopology_id, []).append(number)

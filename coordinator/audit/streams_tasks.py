@@ -15,7 +15,7 @@ from coordinator.core.streams import events
 from coordinator.core.streams.configured import TopologyStatus
 from coordinator.core.streams.group import StreamsGroup
 from coordinator.core.streams.member import StreamsMember, StreamsMemberMetadata, TasksState
-from coordinator.core.streams.tasks import each_task
+from coordinator.core.streams.tasks import flat_tasks
 
 TaskId = tuple[str, int]
 NO_TASKS: Final[frozenset[TaskId]] = frozenset()
@@ -46,11 +46,11 @@ class StreamsAuditState(msgspec.Struct):
     def note_tasks(self, member: StreamsMember, existing: Any) -> None:
         member_id, process_id, assigned = member.member_id, member.metadata.process_id, member.current.assigned
         _, given_up = self._pop_standby(member_id)
-        self.active[member_id] = active = frozenset(each_task(assigned.active))
-        self.standby[member_id] = frozenset(each_task(assigned.standby))
+        self.active[member_id] = active = frozenset(flat_tasks(assigned.active))
+        self.standby[member_id] = frozenset(flat_tasks(assigned.standby))
         at_process = self.standby[member_id]
         if member.current.state is not TasksState.STABLE:
-            at_process = at_process.union(given_up, each_task(member.current.pending.standby))
+            at_process = at_process.union(given_up, flat_tasks(member.current.pending.standby))
         self.standby_at[member_id] = process_id, at_process
         for task in at_process:
             self.standby_members[process_id, task] = self.standby_members.get((process_id, task), 0) + 1
@@ -90,7 +90,7 @@ def tasks_assigned(
     active_before = kept.active.get(member_id, NO_TASKS)
     awaited = _awaited(group, event)
     assigned = event.current.assigned
-    active, standby = frozenset(each_task(assigned.active)), frozenset(each_task(assigned.standby))
+    active, standby = frozenset(flat_tasks(assigned.active)), frozenset(flat_tasks(assigned.standby))
     gained = sorted(active - active_before)
     named = [
         schema.GainedTask(*task, kept.last_runner.get(task), kept.has_standby(member.metadata.process_id, task))
@@ -127,7 +127,7 @@ def _awaited(group: StreamsGroup, event: events.StreamsMemberAssigned) -> tuple[
     holders = group.owners.active_members
     found = (
         (task, holder)
-        for task in each_task(group.target(event.member_id).active)
+        for task in flat_tasks(group.target(event.member_id).active)
         if (holder := holders.get(task)) is not None and holder != event.member_id
     )
     return tuple(islice(found, schema.TASK_MOVES_NAMED_MAX))

@@ -30,7 +30,7 @@ class Cluster(Protocol):
     def topic_name(self, topic_id: bytes) -> str | None:
         """The name of the topic with that id (16 bytes), None where there is none."""
 
-    def is_known(self, topic: str) -> bool:
+    def has_metadata(self, topic: str) -> bool:
         """Whether it is known if there is a topic of that name."""
 
     def existing(self, names: Collection[str]) -> set[str]:
@@ -88,7 +88,7 @@ class NoCluster:
     def topic_name(self, topic_id: bytes) -> str | None:
         return None
 
-    def is_known(self, topic: str) -> bool:
+    def has_metadata(self, topic: str) -> bool:
         return True
 
     def existing(self, names: Collection[str]) -> set[str]:
@@ -177,7 +177,7 @@ class World:
             several = tuple(map(self.cluster.existing, several))
         names: set[str] = set().union(*several)
         named = sorted(names)[: schema.TOPICS_NAMED_MAX]
-        return {name: self._topic(name) for name in named if self.cluster.is_known(name)}
+        return {name: self._topic(name) for name in named if self.cluster.has_metadata(name)}
 
     def changed(self, before: Mapping[str, Topic]) -> dict[str, Topic]:
         """Those of these topics that are others now, as they were before."""
@@ -189,7 +189,7 @@ class World:
         """Name → [partitions before, partitions now], for the topics that changed or were created again."""
         if not before:
             return {}
-        now = {name: self._topic(name) for name in before if self.cluster.is_known(name)}
+        now = {name: self._topic(name) for name in before if self.cluster.has_metadata(name)}
         return {
             name: [before[name].partitions, topic.partitions] for name, topic in now.items() if before[name] != topic
         }

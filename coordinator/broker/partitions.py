@@ -154,9 +154,9 @@ class Partitions:
         """Whether an error means that the log directory has failed, which then has a line of its own."""
         return self.disk_errors.report(problem, log.folder, is_read)
 
-    def take_offline(self, directory: LogDirectory) -> None:
+    def set_offline(self, directory: LogDirectory) -> None:
         """Forget the logs of a log directory that has failed. Nobody leads their partitions any more."""
-        for log in self._directories.take_offline(directory):
+        for log in self._directories.set_offline(directory):
             self.forget(log)
 
     def forget(self, log: PartitionLog) -> None:
@@ -187,7 +187,7 @@ class Partitions:
         """The name of the topic with that id (16 bytes), None where there is none."""
         return self._image.topic_name(topic_id)
 
-    def is_known(self, topic: str) -> bool:
+    def has_metadata(self, topic: str) -> bool:
         """This node has the metadata of all topics."""
         return True
 

@@ -38,7 +38,7 @@ class WireConnection:
         self._requests = RequestEncoder(self.bootstrap, client_id, ClientError)
         if bootstrap.security.login is not None:
             try:
-                self._send_each(self._requests.log_in(bootstrap.security.login))
+                self._send_all(self._requests.log_in(bootstrap.security.login))
             except BaseException:
                 self.socket.close()
                 raise
@@ -65,7 +65,7 @@ class WireConnection:
             connected.close()
             raise ClientError(f"no TLS connection to {self.bootstrap}: {tls_problem(problem)}") from problem
 
-    def _send_each(self, requests: RequestSteps) -> None:
+    def _send_all(self, requests: RequestSteps) -> None:
         """Raises ClientError."""
         try:
             message, version = next(requests)
@@ -140,7 +140,7 @@ class WireConnection:
     def _supported(self) -> RequestEncoder:
         """With the versions that the server supports: it is asked once."""
         if not self._requests.versions:
-            self._send_each(self._requests.ask_versions())
+            self._send_all(self._requests.ask_versions())
         return self._requests
 
     def read_frame(self) -> bytes:

@@ -73,9 +73,9 @@ class NodeDirectory:
         def listed(group_ids: list[str] | None) -> None:
             lists.append(group_ids)
             if len(lists) == len(others) + 1:
-                answered_lists = [each for each in lists if each is not None]
+                answered_lists = [owned for owned in lists if owned is not None]
                 is_whole = len(answered_lists) == len(lists)
-                answered(frozenset(group for each in answered_lists for group in each) if is_whole else None)
+                answered(frozenset(group for owned in answered_lists for group in owned) if is_whole else None)
 
         for node in others:
             self._peers.list_owned(node, listed)

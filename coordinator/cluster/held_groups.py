@@ -200,9 +200,10 @@ def _named(members: Sequence[DescribedGroupMember]) -> list[MemberRef]:
     """As many as an event names."""
     named: list[MemberRef] = []
     characters = 0
-    for each in members[:MEMBERS_NAMED_MAX]:
-        member = MemberRef(each.member_id, each.client_id, each.client_host, each.group_instance_id)
-        characters += sum(map(len, (each.member_id, each.client_id, each.client_host, each.group_instance_id or "")))
+    for described in members[:MEMBERS_NAMED_MAX]:
+        member = MemberRef(described.member_id, described.client_id, described.client_host, described.group_instance_id)
+        names = described.member_id, described.client_id, described.client_host, described.group_instance_id or ""
+        characters += sum(map(len, names))
         if characters > NAMED_CHARACTERS_MAX:
             break
         named.append(member)

@@ -11,7 +11,7 @@ from functools import partial
 from typing import Any, Final, TypeAlias
 
 from _wire.errors import ErrorCode
-from coordinator.cluster.brokers.tasks import Tasks, ask_each, completed
+from coordinator.cluster.brokers.tasks import Tasks, ask_about_all, completed
 from coordinator.cluster.found import FOUND, NOT_FOUND, Finding, Unknown
 from coordinator.cluster.log.group_patterns import NAME_CHARACTERS_MAX, GroupPattern
 from coordinator.cluster.log.notes import Notes, owned_record
@@ -178,8 +178,8 @@ class GroupOwnership:
         def completed(problem: StoreError | None) -> None:
             if problem is None:
                 self._moved(group_id, is_owned=True)
-            for each in self._noting.pop(group_id):
-                each(sentinel if problem is None else ErrorCode.COORDINATOR_NOT_AVAILABLE)
+            for waiter in self._noting.pop(group_id):
+                waiter(sentinel if problem is None else ErrorCode.COORDINATOR_NOT_AVAILABLE)
 
         logger.info("group adopted", group=group_id)
         self.leave_note(group_id, owned_record(group_id, self._wall_ms()), completed)
@@ -215,7 +215,7 @@ class GroupOwnership:
         """Also those that could not join, or that were removed while nobody needed them."""
         owned = self.notes_of(shard.partition).owned
         missing = sorted(group_id for group_id in owned if self._sentinels.get(group_id) is None)
-        return ask_each(missing, self.own, OPENED_AT_ONCE)
+        return ask_about_all(missing, self.own, OPENED_AT_ONCE)
 
     def unloaded(self, partition: int) -> None:
         """Another node leads the partition."""

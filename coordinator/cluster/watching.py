@@ -21,7 +21,7 @@ from coordinator.watch.handover import Handover
 from coordinator.watch.node_watch import NodeWatch
 from coordinator.watch.positions import now_ms
 
-TAKEN_SECONDS: Final = 0.2
+COLLECT_SECONDS: Final = 0.2
 """How often what was seen is taken to be sent."""
 SILENCE_SECONDS: Final = 1
 LOOKED_SECONDS: Final = 0.5
@@ -59,7 +59,7 @@ class Watching:
         self._rules: dict[str, WatchRule] = {}
         self._is_prepared = self._is_begun = False
         self._problem = ""
-        self._taken_ms = now_ms()
+        self._collected_ms = now_ms()
         self.lost = 0
         """Facts for which there was no room, since the start."""
         leads.on_gained(self._gained)
@@ -124,13 +124,13 @@ class Watching:
             return
         self._is_begun = True
         self.watch.start()
-        self._tasks.every(TAKEN_SECONDS, lambda: completed(self._take()))
+        self._tasks.every(COLLECT_SECONDS, lambda: completed(self._collect()))
         self._tasks.every(SILENCE_SECONDS, lambda: completed(self._find_silent()))
         self._tasks.every(ASKED_AGAIN_SECONDS, lambda: completed(self._ask_again()))
 
     def stop(self) -> None:
         self._tasks.cancel()
-        self.watch.see(self.tap.take()[0])
+        self.watch.see(self.tap.drain()[0])
         self.watch.stop()
 
     def join(self) -> None:
@@ -151,10 +151,10 @@ class Watching:
         ):
             yield metric, [((), value)]
 
-    def _take(self) -> Steps[None]:
-        sightings, lost = self.tap.take()
+    def _collect(self) -> Steps[None]:
+        sightings, lost = self.tap.drain()
         lost += self.watch.see(sightings)
-        before_ms, self._taken_ms = self._taken_ms, now_ms()
+        before_ms, self._collected_ms = self._collected_ms, now_ms()
         if lost:
             self.lost += lost
             self.watch.dropped(before_ms)

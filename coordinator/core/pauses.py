@@ -26,12 +26,12 @@ class Pauses:
 
         Of one that was there since `since_ms`: it has seen no pause that had ended by then.
         """
-        known = (
+        lengths_ms = (
             end_ms - start_ms
             for start_ms, end_ms in self._pauses
             if start_ms <= time_ms <= end_ms + AFTER_PAUSE_MS and end_ms >= since_ms
         )
-        return max(known, default=None)
+        return max(lengths_ms, default=None)
 
 
 NO_PAUSES: Final = Pauses()

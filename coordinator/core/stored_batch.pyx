@@ -50,14 +50,14 @@ cdef list pairs_of(list pieces):
         p = <const uint8_t *>PyBytes_AS_STRING(piece)
         while written_size(p):
             p += WRITTEN_SIZE_BYTES
-            key = take_bytes(&p)
-            value = take_bytes(&p)
+            key = next_bytes(&p)
+            value = next_bytes(&p)
             p += 1                      # the number of headers
             pairs.append((key, value))
     return pairs
 
 
-cdef bytes take_bytes(const uint8_t **position):
+cdef bytes next_bytes(const uint8_t **position):
     """None of a null."""
     cdef Py_ssize_t size
     cdef const uint8_t *p = read_length(position[0], &size)

@@ -309,7 +309,7 @@ class Changes(msgspec.Struct, gc=False):
     found: "FoundTopics | None" = None
     """The last time that regular expressions were looked up."""
 
-    def take_joined(self) -> list[Joining]:
+    def pop_joined(self) -> list[Joining]:
         """Who joined, which is counted elsewhere."""
         joined, self.joined = self.joined, []
         return joined

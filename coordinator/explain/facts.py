@@ -65,7 +65,7 @@ class Facts:
             is_of_living = rejected.api.endswith("Heartbeat") or rejected.api == "OffsetCommit"
             if rejected.error == "UNKNOWN_MEMBER_ID" and is_of_living and not rejected.injected:
                 found[rejected.member.member_id].append(rejected.time_ms)
-        for changes in (*(each.changes for each in self.history.generations), self.history.pending_changes):
+        for changes in (*(generation.changes for generation in self.history.generations), self.history.pending_changes):
             for joining in changes.joined:
                 found[joining.member.member_id].append(joining.at_ms)
         return found
@@ -189,8 +189,8 @@ class Facts:
 
 
 def _visit(removal: Removal, back: Joining) -> Visit:
-    known_ids = back.member.member_id, back.rejected_as
-    return Visit(removal, back.at_ms, back.member.member_id, removal.member.member_id in known_ids)
+    own_ids = back.member.member_id, back.rejected_as
+    return Visit(removal, back.at_ms, back.member.member_id, removal.member.member_id in own_ids)
 
 
 def densest(items: Iterable[T], window_ms: int, time_of: Callable[[T], int]) -> list[T]:

@@ -184,9 +184,9 @@ class FoldedGroup:
 
     def before(self, generation: Generation) -> Generation | None:
         """The last stable generation before another one, in the same incarnation of the group."""
-        for each in reversed(self.generations):
-            if each.first_seq < generation.first_seq and each.outcome is Outcome.STABLE:
-                return each if each.created_seq == generation.created_seq else None
+        for earlier in reversed(self.generations):
+            if earlier.first_seq < generation.first_seq and earlier.outcome is Outcome.STABLE:
+                return earlier if earlier.created_seq == generation.created_seq else None
         return None
 
     @property

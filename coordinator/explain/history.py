@@ -36,7 +36,7 @@ class GroupHistory(FoldedGroup):
         """Fold events in any order, those of other groups left out."""
         history = cls(group_id, generations_max)
         for event in sorted(
-            (each for each in events if each.group_id == group_id), key=lambda audit_event: audit_event.seq
+            (given for given in events if given.group_id == group_id), key=lambda audit_event: audit_event.seq
         ):
             history.apply(event)
         return history

@@ -220,9 +220,9 @@ class Owners(msgspec.Struct, gc=False):
             owner = self.by_partition[partition]
             owner.is_unsure |= owner.stopped_ms is not None
 
-    def had_lost(self, member: MemberRef, taken: TopicPartitions, stopped_ms: int, assigned_ms: int) -> None:
+    def had_lost(self, member: MemberRef, partitions: TopicPartitions, stopped_ms: int, assigned_ms: int) -> None:
         """A member had lost what it had before it rejoined, and others were assigned that at a time."""
-        for partition in flat(taken):
+        for partition in flat(partitions):
             owner = self.by_partition.get(partition)
             is_another = owner is not None and owner.member_id != member.member_id and owner.owned_ms == assigned_ms
             was_its_own = self.before.get(partition) == member.member_id and stopped_ms < assigned_ms
@@ -270,8 +270,8 @@ class Owners(msgspec.Struct, gc=False):
         found = (self.by_partition.get(partition) for partition in flat(gained))
         revoked = [owner for owner in found if owner is not None and owner.member_id == member_id and owner.is_revoked]
         for owner in revoked:
-            is_known = len(revoked) <= claimed
-            owner.stopped_ms, owner.is_revoked, owner.is_unsure = None if is_known else at_ms, False, not is_known
+            had_all = len(revoked) <= claimed
+            owner.stopped_ms, owner.is_revoked, owner.is_unsure = None if had_all else at_ms, False, not had_all
 
     def never_got(self, member_id: str, partitions: TopicPartitions, heard_ms: int | None) -> None:
         """A member says what it owns, and these are not among it, though it was told of them: it was not answered."""
@@ -283,7 +283,7 @@ class Owners(msgspec.Struct, gc=False):
     def never_began(self, member_id: str, partitions: TopicPartitions) -> bool:
         """Whether a member is known to have had none of these partitions, though it was assigned them."""
         found = (self.by_partition.get(partition) for partition in flat(partitions))
-        return all(each is None or each.member_id != member_id or each.stopped_ms == each.owned_ms for each in found)
+        return all(had is None or had.member_id != member_id or had.stopped_ms == had.owned_ms for had in found)
 
     def revoked(self, member_id: str, partitions: TopicPartitions, at_ms: int, *, is_unsure: bool = False) -> None:
         """A member gives up partitions that nobody has got yet; `is_unsure`: it may have done so earlier."""
@@ -346,10 +346,10 @@ class Owners(msgspec.Struct, gc=False):
         self.resumed()
         counts: dict[Idle, int] = {}
         shorter: dict[Idle, set[int]] = {}
-        for each in self.idle.values():
-            idle = msgspec.structs.replace(each, shorter=())
+        for recorded in self.idle.values():
+            idle = msgspec.structs.replace(recorded, shorter=())
             counts[idle] = counts.get(idle, 0) + 1
-            shorter.setdefault(idle, set()).update(each.shorter)
+            shorter.setdefault(idle, set()).update(recorded.shorter)
         absences = [
             Absence(
                 self.names[idle.member_id],

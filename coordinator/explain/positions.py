@@ -28,7 +28,7 @@ def position_findings(
     """What is wrong with the partitions and topics of a group now, see `without_progress`."""
     found = [*found_in_positions(group.partitions, group.state, now_ms)]
     return [
-        in_words(each, clock) for each in (*found, *without_progress(group, now_ms, history, denials, heard_since_ms))
+        in_words(claim, clock) for claim in (*found, *without_progress(group, now_ms, history, denials, heard_since_ms))
     ]
 
 

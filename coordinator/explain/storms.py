@@ -73,8 +73,8 @@ def all_storms(rebalances: Iterable[Rebalances]) -> list[Storm]:
     """Those of the cluster and those of each group, the newest first."""
     every = list(rebalances)
     by_group: dict[str, list[Rebalances]] = {}
-    for each in every:
-        by_group.setdefault(each.group_id, []).append(each)
+    for group_rebalances in every:
+        by_group.setdefault(group_rebalances.group_id, []).append(group_rebalances)
     found = storms_of_cluster(every)
     for group_id, of_group in by_group.items():
         found += storms_of_group(group_id, of_group)

@@ -11,7 +11,7 @@ def tasks_of(worker: WorkerTasks | None) -> set[Task]:
     """The connectors and tasks that a worker was given, as far as they are named."""
     if worker is None:
         return set()
-    return {(connector, CONNECTOR) for connector in worker.connectors} | each_of(worker.tasks)
+    return {(connector, CONNECTOR) for connector in worker.connectors} | task_set(worker.tasks)
 
 
 def gained(part: MemberPart) -> set[Task]:
@@ -24,6 +24,6 @@ def lost(part: MemberPart) -> set[Task]:
     return tasks_of(part.worker_before) - tasks_of(part.worker)
 
 
-def each_of(tasks: Mapping[str, list[int]]) -> set[Task]:
+def task_set(tasks: Mapping[str, list[int]]) -> set[Task]:
     """Connector and number, of connector → numbers."""
     return {(connector, number) for connector, numbers in tasks.items() for number in numbers}

@@ -70,7 +70,7 @@ class WhenDenied(Enum):
     """What becomes of a request that needs a resource on which the operation is not allowed."""
 
     REJECT_REQUEST = "the whole request is answered with the error"
-    ANSWER_EACH = "each such resource is answered with the error, the others are served"
+    REJECT_RESOURCES = "each such resource is answered with the error, the others are served"
     LEAVE_OUT = "such resources are left out of the response"
 
 

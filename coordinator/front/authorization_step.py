@@ -130,13 +130,13 @@ class _AuthorizedRoute:
         self._find_out = step.find_out
         self._row = row
         self._whole = needed(WhenDenied.REJECT_REQUEST)
-        self._each = needed(WhenDenied.ANSWER_EACH)
+        self._by_resource = needed(WhenDenied.REJECT_RESOURCES)
         self._found = needed(WhenDenied.LEAVE_OUT)
         self._proceed = proceed
         self._is_heartbeat = route.api.name in ON_HEARTBEAT
         self._questions = tuple(
             (question_of(requirement.operation, requirement.resource_type), requirement.names, requirement.only_missing)
-            for requirement in (*self._whole, *self._each)
+            for requirement in (*self._whole, *self._by_resource)
             if requirement.names is not None
         )
 
@@ -204,7 +204,7 @@ class _AuthorizedRoute:
                     continue
                 return (yield from refused_in_steps(call, requirement.resource_type.denied))
         denied: dict[Resource, frozenset[AclOperation]] = {}
-        for requirement in self._each:
+        for requirement in self._by_resource:
             for name in self._denied_names(requirement, request, call, access):
                 if name is None:
                     yield

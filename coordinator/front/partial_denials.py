@@ -46,7 +46,7 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
     """What is done for one API."""
 
     remove_denied: RemoveDenied | None = None
-    """For requirements that are answered one by one (ANSWER_EACH)."""
+    """For requirements that are answered one by one (REJECT_RESOURCES)."""
     restrict: Callable[[Callable[[str], bool], Any], Steps[Part]] | None = None
     """For found resources (LEAVE_OUT): names those that are allowed in the request, in place of all."""
     leave_out: LeaveOut | None = None
@@ -65,7 +65,7 @@ NO_ROW: Final = Row()
 def suffices(row: Row, requirements: Iterable[Requirement]) -> bool:
     """Whether all requirements of an API that are not about the whole request have what they need."""
     kinds = {requirement.when_denied for requirement in requirements}
-    return (WhenDenied.ANSWER_EACH not in kinds or row.remove_denied is not None) and (
+    return (WhenDenied.REJECT_RESOURCES not in kinds or row.remove_denied is not None) and (
         WhenDenied.LEAVE_OUT not in kinds or row.restrict is not None or row.leave_out is not None
     )
 

@@ -102,14 +102,14 @@ def on_transaction(operation: AclOperation) -> Requirement:
     return Requirement(operation, ResourceType.TRANSACTIONAL_ID, field("transactional_id"))
 
 
-def on_each(
+def on_resources(
     operation: AclOperation, resource_type: ResourceType, names: Names, *alternatives: Permission
 ) -> Requirement:
-    return Requirement(operation, resource_type, names, WhenDenied.ANSWER_EACH, alternatives)
+    return Requirement(operation, resource_type, names, WhenDenied.REJECT_RESOURCES, alternatives)
 
 
-def on_each_topic(operation: AclOperation, names: Names, *alternatives: Permission) -> Requirement:
-    return on_each(operation, ResourceType.TOPIC, names, *alternatives)
+def on_topics(operation: AclOperation, names: Names, *alternatives: Permission) -> Requirement:
+    return on_resources(operation, ResourceType.TOPIC, names, *alternatives)
 
 
 def on_found(operation: AclOperation, resource_type: ResourceType, *alternatives: Permission) -> Requirement:
@@ -128,25 +128,25 @@ GROUP_REQUIREMENTS: Final[Mapping[str, tuple[Requirement, ...]]] = {
         Requirement(AclOperation.DESCRIBE, ResourceType.TOPIC, listed("subscribed_topic_names")),
     ),
     "ConsumerGroupDescribe": (
-        on_each(AclOperation.DESCRIBE, ResourceType.GROUP, listed("group_ids")),
+        on_resources(AclOperation.DESCRIBE, ResourceType.GROUP, listed("group_ids")),
         on_found(AclOperation.DESCRIBE, ResourceType.TOPIC),
     ),
-    "OffsetCommit": (*READ_GROUP, on_each_topic(AclOperation.READ, topics("topics"))),
+    "OffsetCommit": (*READ_GROUP, on_topics(AclOperation.READ, topics("topics"))),
     "OffsetFetch": (
-        on_each(AclOperation.DESCRIBE, ResourceType.GROUP, _fetched_groups),
-        on_each_topic(AclOperation.DESCRIBE, _fetched_topics),
+        on_resources(AclOperation.DESCRIBE, ResourceType.GROUP, _fetched_groups),
+        on_topics(AclOperation.DESCRIBE, _fetched_topics),
         on_found(AclOperation.DESCRIBE, ResourceType.TOPIC),
     ),
-    "OffsetDelete": (on_group(AclOperation.DELETE), on_each_topic(AclOperation.READ, topics("topics"))),
-    "DescribeGroups": (on_each(AclOperation.DESCRIBE, ResourceType.GROUP, listed("groups")),),
-    "DeleteGroups": (on_each(AclOperation.DELETE, ResourceType.GROUP, listed("groups_names")),),
+    "OffsetDelete": (on_group(AclOperation.DELETE), on_topics(AclOperation.READ, topics("topics"))),
+    "DescribeGroups": (on_resources(AclOperation.DESCRIBE, ResourceType.GROUP, listed("groups")),),
+    "DeleteGroups": (on_resources(AclOperation.DELETE, ResourceType.GROUP, listed("groups_names")),),
     "ListGroups": (
         on_found(AclOperation.DESCRIBE, ResourceType.GROUP, Permission(AclOperation.DESCRIBE, ResourceType.CLUSTER)),
     ),
     "TxnOffsetCommit": (
         on_transaction(AclOperation.WRITE),
         *READ_GROUP,
-        on_each_topic(AclOperation.READ, topics("topics")),
+        on_topics(AclOperation.READ, topics("topics")),
     ),
 }
 """Name of an API of groups → what it needs, at whatever node."""

@@ -28,13 +28,13 @@ cdef class OffsetsStream:
         cdef int64_t base_offset = self.log.log_end_offset
         cdef list built = []
         cdef StoredBatch stored
-        for each in records:
-            if type(each) is not StoredBatch:
-                marker = EndTxnMarker(each.committed, each.coordinator_epoch).as_record()[:2]
-                data = self.build_any([marker], each.producer, base_offset, at_ms, "none", True)
+        for batch in records:
+            if type(batch) is not StoredBatch:
+                marker = EndTxnMarker(batch.committed, batch.coordinator_epoch).as_record()[:2]
+                data = self.build_any([marker], batch.producer, base_offset, at_ms, "none", True)
                 base_offset += 1
             else:
-                stored = each
+                stored = batch
                 data = self.build_stored(stored, base_offset, at_ms)
                 base_offset += stored.count
             built.append(prebuilt(data, base_offset - 1))

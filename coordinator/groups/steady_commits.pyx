@@ -22,7 +22,7 @@ from _wire.heartbeat_frames cimport CONSUMER_GROUP_HEARTBEAT, Span
 from _wire.primitives cimport PyUnicode_AsUTF8AndSize, PyUnicode_DATA, PyUnicode_New, is_ascii
 from _wire.written_records cimport WRITTEN_SIZE_BYTES, set_written_size, size_in_batch, written_size
 from coordinator.core.partitioning cimport partition_for
-from coordinator.core.offsets.records cimport CommittedOffset, known_id, put_offset, written_offset_max
+from coordinator.core.offsets.records cimport CommittedOffset, id_or_none, put_offset, written_offset_max
 from coordinator.core.stored_batch cimport StoredBatch, written_batch
 from coordinator.groups.sessions cimport Session, SessionTable
 from coordinator.runtime.collected cimport Batch
@@ -162,7 +162,7 @@ cdef class SteadyCommits:
                 return None
             existing = CachedTopic.__new__(CachedTopic)
             existing.name, existing.partitions = intern(name), count
-            existing.topic_id = known_id(topics.topic_id(name))
+            existing.topic_id = id_or_none(topics.topic_id(name))
             self.topics[key] = existing
         return existing
 

@@ -40,7 +40,7 @@ cdef class SteadyFetches:
         cdef PyObject *found[PARTITIONS_MAX]
         cdef const uint8_t *p
         cdef Py_ssize_t size, metadata_bytes
-        cdef int32_t each, count = 0
+        cdef int32_t place, count = 0
         cdef dict by_topic, existing
         if self.sessions.leaves_heartbeats or self.sessions.leaves_requests or self.sessions.asks_authorizer:
             return None
@@ -64,8 +64,8 @@ cdef class SteadyFetches:
             if existing is None:
                 existing = NOTHING
             size += fetched_topic_bytes(&fields, &topic)
-            for each in range(topic.partitions):
-                committed = existing.get(<int32_t>load_uint32(topic.indexes + 4 * each))
+            for place in range(topic.partitions):
+                committed = existing.get(<int32_t>load_uint32(topic.indexes + 4 * place))
                 found[count] = NULL
                 if committed is not None:
                     found[count] = <PyObject *>committed        # `by_topic` holds it
@@ -115,19 +115,19 @@ cdef bytes written(const FetchFields *fields, PyObject **found, Py_ssize_t size)
     cdef CommittedOffset committed
     cdef Py_ssize_t metadata_bytes
     cdef const char *metadata
-    cdef int32_t each, count = 0
+    cdef int32_t place, count = 0
     for _ in range(fields.topics):
         if not read_fetched_topic(&p, fields, &topic):
             raise AssertionError("a frame that was read before cannot be read")
         out = put_fetched_topic(out, fields, &topic)
-        for each in range(topic.partitions):
+        for place in range(topic.partitions):
             if found[count] == NULL:
-                out = put_fetched_partition(out, fields, topic.indexes + 4 * each, -1, -1, NULL, 0)
+                out = put_fetched_partition(out, fields, topic.indexes + 4 * place, -1, -1, NULL, 0)
             else:
                 committed = <CommittedOffset>found[count]
                 metadata = PyUnicode_AsUTF8AndSize(committed.metadata, &metadata_bytes)
                 out = put_fetched_partition(
-                    out, fields, topic.indexes + 4 * each, committed.offset, committed.leader_epoch,
+                    out, fields, topic.indexes + 4 * place, committed.offset, committed.leader_epoch,
                     <const uint8_t *>metadata, metadata_bytes,
                 )
             count += 1

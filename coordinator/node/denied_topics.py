@@ -62,7 +62,7 @@ def config_key(request: Any, element: Any) -> Resource | None:
 Topic = tuple[str, bytes]
 
 
-def _once_each(indexes: Iterable[tuple[Topic, int]]) -> Steps[dict[Topic, dict[int, None]]]:
+def _by_topic(indexes: Iterable[tuple[Topic, int]]) -> Steps[dict[Topic, dict[int, None]]]:
     """Topics with their partitions, each once, where Kafka has a map of partitions."""
     topics: dict[Topic, dict[int, None]] = {}
     for position, (topic, index) in enumerate(indexes, 1):
@@ -77,7 +77,7 @@ def produced(call: RequestContext, elements: list[Any], error: ErrorCode) -> Ste
         ((element.name, element.topic_id), data.index) for element in elements for data in element.partition_data
     )
     answers = []
-    for (name, topic_id), indexes in (yield from _once_each(requested)).items():
+    for (name, topic_id), indexes in (yield from _by_topic(requested)).items():
         partitions = yield from one_by_one(indexes, lambda index: rejected_produce(index, error))
         answers.append(TopicProduceResponse(name=name, topic_id=topic_id, partition_responses=partitions))
     return answers
@@ -90,7 +90,7 @@ def fetched(call: RequestContext, elements: list[Any], error: ErrorCode) -> Step
         for partition in element.partitions
     )
     answers = []
-    for (name, topic_id), indexes in (yield from _once_each(requested)).items():
+    for (name, topic_id), indexes in (yield from _by_topic(requested)).items():
         partitions = yield from one_by_one(indexes, lambda index: failed_partition(index, error))
         answers.append(FetchableTopicResponse(topic=name, topic_id=topic_id, partitions=partitions))
     return answers
@@ -104,7 +104,7 @@ def records_deleted(call: RequestContext, elements: list[Any], error: ErrorCode)
         ((topic.name, NO_TOPIC_ID), partition.partition_index) for topic in elements for partition in topic.partitions
     )
     answers = []
-    for (name, _), indexes in (yield from _once_each(requested)).items():
+    for (name, _), indexes in (yield from _by_topic(requested)).items():
         partitions = yield from one_by_one(indexes, failed)
         answers.append(DeleteRecordsTopicResult(name=name, partitions=partitions))
     return answers

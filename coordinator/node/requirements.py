@@ -22,10 +22,10 @@ from coordinator.front.requirements import (
     READ_GROUP,
     listed,
     on_cluster,
-    on_each,
-    on_each_topic,
     on_found,
     on_group,
+    on_resources,
+    on_topics,
     on_transaction,
     topics,
 )
@@ -182,9 +182,9 @@ def _on_config_resources(
     operation: AclOperation, chosen: Callable[[Names], Names] = lambda names: names
 ) -> tuple[Requirement, ...]:
     return (
-        on_each(operation, ResourceType.TOPIC, chosen(_config_resources(ConfigResourceType.TOPIC))),
-        on_each(operation, ResourceType.GROUP, chosen(_config_resources(ConfigResourceType.GROUP))),
-        on_each(operation, ResourceType.CLUSTER, _cluster_of_config_resources),
+        on_resources(operation, ResourceType.TOPIC, chosen(_config_resources(ConfigResourceType.TOPIC))),
+        on_resources(operation, ResourceType.GROUP, chosen(_config_resources(ConfigResourceType.GROUP))),
+        on_resources(operation, ResourceType.CLUSTER, _cluster_of_config_resources),
     )
 
 
@@ -192,57 +192,53 @@ REQUIREMENTS: Final[Mapping[str, tuple[Requirement, ...]]] = {
     # The data plane.
     "Produce": (
         Requirement(AclOperation.WRITE, ResourceType.TRANSACTIONAL_ID, _transaction_of_batches),
-        on_each_topic(AclOperation.WRITE, topics("topic_data")),
+        on_topics(AclOperation.WRITE, topics("topic_data")),
     ),
     "Fetch": (
         Requirement(AclOperation.CLUSTER_ACTION, ResourceType.CLUSTER, _cluster_of_replica),
-        on_each_topic(AclOperation.READ, _topics_of_consumer),
+        on_topics(AclOperation.READ, _topics_of_consumer),
     ),
     # Their topics are looked at by the handler: a session has topics that its requests do not name.
     "ShareFetch": READ_GROUP,
     "ShareAcknowledge": READ_GROUP,
-    "ListOffsets": (on_each_topic(AclOperation.DESCRIBE, topics("topics")),),
+    "ListOffsets": (on_topics(AclOperation.DESCRIBE, topics("topics")),),
     "OffsetForLeaderEpoch": (
-        on_each_topic(
+        on_topics(
             AclOperation.DESCRIBE,
             topics("topics", name="topic"),
             Permission(AclOperation.CLUSTER_ACTION, ResourceType.CLUSTER),
         ),
     ),
-    "DeleteRecords": (on_each_topic(AclOperation.DELETE, topics("topics")),),
+    "DeleteRecords": (on_topics(AclOperation.DELETE, topics("topics")),),
     # The cluster and its topics.
     "ApiVersions": NOTHING,
     "SaslHandshake": NOTHING,
     "SaslAuthenticate": NOTHING,
     "DescribeCluster": NOTHING,
     "Metadata": (
-        on_each_topic(AclOperation.DESCRIBE, _described_topics),
+        on_topics(AclOperation.DESCRIBE, _described_topics),
         on_found(AclOperation.DESCRIBE, ResourceType.TOPIC),
         Requirement(
             AclOperation.CREATE,
             ResourceType.TOPIC,
             _created_topics,
-            WhenDenied.ANSWER_EACH,
+            WhenDenied.REJECT_RESOURCES,
             (Permission(AclOperation.CREATE, ResourceType.CLUSTER),),
             only_missing=True,
         ),
     ),
     "DescribeTopicPartitions": (
-        on_each_topic(AclOperation.DESCRIBE, topics("topics")),
+        on_topics(AclOperation.DESCRIBE, topics("topics")),
         on_found(AclOperation.DESCRIBE, ResourceType.TOPIC),
     ),
     "CreateTopics": (
-        on_each_topic(
-            AclOperation.CREATE, _once(topics("topics")), Permission(AclOperation.CREATE, ResourceType.CLUSTER)
-        ),
+        on_topics(AclOperation.CREATE, _once(topics("topics")), Permission(AclOperation.CREATE, ResourceType.CLUSTER)),
         on_found(AclOperation.DESCRIBE_CONFIGS, ResourceType.TOPIC),
     ),
-    "CreatePartitions": (on_each_topic(AclOperation.ALTER, _once(topics("topics"))),),
+    "CreatePartitions": (on_topics(AclOperation.ALTER, _once(topics("topics"))),),
     "DeleteTopics": (
-        on_each_topic(
-            AclOperation.DELETE, _once(_deleted_topics), Permission(AclOperation.DELETE, ResourceType.CLUSTER)
-        ),
-        on_each_topic(
+        on_topics(AclOperation.DELETE, _once(_deleted_topics), Permission(AclOperation.DELETE, ResourceType.CLUSTER)),
+        on_topics(
             AclOperation.DESCRIBE,
             _once(_topics_deleted_by_name),
             Permission(AclOperation.DELETE, ResourceType.CLUSTER),
@@ -273,9 +269,11 @@ REQUIREMENTS: Final[Mapping[str, tuple[Requirement, ...]]] = {
     "DescribeUserScramCredentials": on_cluster(AclOperation.DESCRIBE),
     # Coordinators.
     "FindCoordinator": (
-        on_each(AclOperation.DESCRIBE, ResourceType.GROUP, _coordinator_keys(CoordinatorType.GROUP)),
-        on_each(AclOperation.DESCRIBE, ResourceType.TRANSACTIONAL_ID, _coordinator_keys(CoordinatorType.TRANSACTION)),
-        on_each(AclOperation.CLUSTER_ACTION, ResourceType.CLUSTER, _cluster_of_share_keys),
+        on_resources(AclOperation.DESCRIBE, ResourceType.GROUP, _coordinator_keys(CoordinatorType.GROUP)),
+        on_resources(
+            AclOperation.DESCRIBE, ResourceType.TRANSACTIONAL_ID, _coordinator_keys(CoordinatorType.TRANSACTION)
+        ),
+        on_resources(AclOperation.CLUSTER_ACTION, ResourceType.CLUSTER, _cluster_of_share_keys),
     ),
     # Transactions.
     "InitProducerId": (
@@ -290,14 +288,14 @@ REQUIREMENTS: Final[Mapping[str, tuple[Requirement, ...]]] = {
     "AddPartitionsToTxn": (
         Requirement(AclOperation.CLUSTER_ACTION, ResourceType.CLUSTER, _cluster_of_broker),
         Requirement(AclOperation.WRITE, ResourceType.TRANSACTIONAL_ID, _transaction_of_client),
-        on_each_topic(AclOperation.WRITE, topics("v3_and_below_topics")),
+        on_topics(AclOperation.WRITE, topics("v3_and_below_topics")),
     ),
     "AddOffsetsToTxn": (on_transaction(AclOperation.WRITE), *READ_GROUP),
     "EndTxn": (on_transaction(AclOperation.WRITE),),
     "WriteTxnMarkers": on_cluster(AclOperation.ALTER, AclOperation.CLUSTER_ACTION),
-    "DescribeProducers": (on_each_topic(AclOperation.READ, topics("topics")),),
+    "DescribeProducers": (on_topics(AclOperation.READ, topics("topics")),),
     "DescribeTransactions": (
-        on_each(AclOperation.DESCRIBE, ResourceType.TRANSACTIONAL_ID, listed("transactional_ids")),
+        on_resources(AclOperation.DESCRIBE, ResourceType.TRANSACTIONAL_ID, listed("transactional_ids")),
         on_found(AclOperation.DESCRIBE, ResourceType.TOPIC),
     ),
     # Share groups.
@@ -306,24 +304,24 @@ REQUIREMENTS: Final[Mapping[str, tuple[Requirement, ...]]] = {
         Requirement(AclOperation.DESCRIBE, ResourceType.TOPIC, listed("subscribed_topic_names")),
     ),
     "ShareGroupDescribe": (
-        on_each(AclOperation.DESCRIBE, ResourceType.GROUP, listed("group_ids")),
+        on_resources(AclOperation.DESCRIBE, ResourceType.GROUP, listed("group_ids")),
         on_found(AclOperation.DESCRIBE, ResourceType.TOPIC),
     ),
     # Streams groups.
     "StreamsGroupHeartbeat": (*READ_GROUP, Requirement(AclOperation.DESCRIBE, ResourceType.TOPIC, _topology_topics)),
     "StreamsGroupDescribe": (
-        on_each(AclOperation.DESCRIBE, ResourceType.GROUP, listed("group_ids")),
+        on_resources(AclOperation.DESCRIBE, ResourceType.GROUP, listed("group_ids")),
         on_found(AclOperation.DESCRIBE, ResourceType.TOPIC),
     ),
     "DescribeShareGroupOffsets": (
-        on_each(AclOperation.DESCRIBE, ResourceType.GROUP, _described_share_groups),
-        on_each_topic(AclOperation.DESCRIBE, _described_share_topics),
+        on_resources(AclOperation.DESCRIBE, ResourceType.GROUP, _described_share_groups),
+        on_topics(AclOperation.DESCRIBE, _described_share_topics),
         on_found(AclOperation.DESCRIBE, ResourceType.TOPIC),
     ),
-    "AlterShareGroupOffsets": (*READ_GROUP, on_each_topic(AclOperation.READ, topics("topics", name="topic_name"))),
+    "AlterShareGroupOffsets": (*READ_GROUP, on_topics(AclOperation.READ, topics("topics", name="topic_name"))),
     "DeleteShareGroupOffsets": (
         on_group(AclOperation.DELETE),
-        on_each_topic(AclOperation.READ, topics("topics", name="topic_name")),
+        on_topics(AclOperation.READ, topics("topics", name="topic_name")),
     ),
     # The states of share partitions, which Kafka's brokers ask each other for.
     "InitializeShareGroupState": on_cluster(AclOperation.CLUSTER_ACTION),

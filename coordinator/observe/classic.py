@@ -51,29 +51,30 @@ def classic_events(emitter: EventEmitter, record: ClassicGroup) -> None:
     copy_header(so_far, record)
     if is_new and record.members:
         emitter.emit("generation.started", **_started(emitter, record, triggers))
-    for each in record.members:
-        member = so_far.members[each.member_id]
-        member.topics, member.digest = each.topics, each.digest
-        emitter.assign(member, each.partitions, each.unnamed_partitions)
+    for stored in record.members:
+        member = so_far.members[stored.member_id]
+        member.topics, member.digest = stored.topics, stored.digest
+        emitter.assign(member, stored.partitions, stored.unnamed_partitions)
     if is_new:
         _end(emitter, triggers)
 
 
 def _downgrade(emitter: EventEmitter, record: ClassicGroup) -> None:
     """A consumer group whose last member with the new protocol has left goes on as a classic one."""
-    so_far, now = emitter.so_far, {each.member_id: each for each in record.members}
-    triggers = [emitter.leave(member_id) for member_id in [each for each in so_far.members if each not in now]]
-    for each in record.members:
-        before = so_far.members.get(each.member_id)
+    so_far, now = emitter.so_far, {stored.member_id: stored for stored in record.members}
+    gone = [member_id for member_id in so_far.members if member_id not in now]
+    triggers = [emitter.leave(member_id) for member_id in gone]
+    for stored in record.members:
+        before = so_far.members.get(stored.member_id)
         if before is not None:
-            ids = renamed(before.partitions, each.partitions)
+            ids = renamed(before.partitions, stored.partitions)
             so_far.labels = {
                 **so_far.labels,
                 **{topic: topic_id for topic, topic_id in ids.items() if topic_id in so_far.topic_names},
             }
-    for each in record.members:
-        member = so_far.members[each.member_id] = _member(each)
-        member.partitions, member.unnamed_partitions = emitter.labelled(each.partitions), each.unnamed_partitions
+    for stored in record.members:
+        member = so_far.members[stored.member_id] = _member(stored)
+        member.partitions, member.unnamed_partitions = emitter.labelled(stored.partitions), stored.unnamed_partitions
     copy_header(so_far, record)
     emitter.convert(CLASSIC)
     so_far.triggers = triggers  # of the rebalance that follows
@@ -92,29 +93,29 @@ def _member(record: ClassicMember) -> MemberSoFar:
 
 def change_members(emitter: EventEmitter, record: ClassicGroup) -> list[Trigger]:
     """Let members come, go and be replaced; return that, and whose subscription changed, as triggers."""
-    so_far, now = emitter.so_far, {each.member_id: each for each in record.members}
+    so_far, now = emitter.so_far, {stored.member_id: stored for stored in record.members}
     at_ms = emitter.time_ms
-    gone = [each for each in so_far.members.values() if each.member_id not in now]
-    instances = {each.group_instance_id: each for each in gone if each.group_instance_id is not None}
+    gone = [before for before in so_far.members.values() if before.member_id not in now]
+    instances = {before.group_instance_id: before for before in gone if before.group_instance_id is not None}
     triggers: list[Trigger] = []
-    for each in record.members:
-        if each.member_id in so_far.members:
+    for stored in record.members:
+        if stored.member_id in so_far.members:
             continue
-        member = _member(each)
-        old = instances.pop(each.group_instance_id, None) if each.group_instance_id is not None else None
+        member = _member(stored)
+        old = instances.pop(stored.group_instance_id, None) if stored.group_instance_id is not None else None
         if old is not None:
             emitter.replace(old.member_id, member)
             is_same = record.generation_id == so_far.generation_id
             cause = Cause.STATIC_REPLACED if is_same else InferredCause.STATIC_REPLACED_OR_BACK
             triggers.append(trigger(cause, member, at_ms))
-            if old.topics != each.topics:
+            if old.topics != stored.topics:
                 triggers.append(trigger(Cause.METADATA_CHANGED, member, at_ms))
         else:
             emitter.join(member)
             triggers.append(trigger(Cause.NEW_MEMBER, member, at_ms))
-    for each_gone in gone:
-        if each_gone.member_id in so_far.members:
-            triggers.append(emitter.leave(each_gone.member_id))
+    for departed in gone:
+        if departed.member_id in so_far.members:
+            triggers.append(emitter.leave(departed.member_id))
     for member in so_far.members.values():
         stored = now[member.member_id]
         if stored.topics is not None and member.topics is not None and stored.topics != member.topics:
@@ -126,9 +127,9 @@ def change_members(emitter: EventEmitter, record: ClassicGroup) -> list[Trigger]
 def _begin_in_the_middle(emitter: EventEmitter, record: ClassicGroup) -> None:
     """The records before this one were compacted away, so who came in which generation is not known."""
     so_far = emitter.so_far
-    for each in record.members:
-        member = so_far.members[each.member_id] = _member(each)
-        member.partitions, member.unnamed_partitions = each.partitions, each.unnamed_partitions
+    for stored in record.members:
+        member = so_far.members[stored.member_id] = _member(stored)
+        member.partitions, member.unnamed_partitions = stored.partitions, stored.unnamed_partitions
     unseen = record.generation_id - 1
     emitter.begin(record.generation_id, [], None, unseen)
     copy_header(so_far, record)

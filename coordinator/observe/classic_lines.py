@@ -119,7 +119,7 @@ class _Rebalance:
         self._record = record
         self._members = members
         self._joins = joins
-        self._stored = {} if record is None else {each.member_id: each for each in record.members}
+        self._stored = {} if record is None else {stored.member_id: stored for stored in record.members}
         self._triggers: list[Trigger] = []
         self._handed_out: list[said.MemberIdHandedOut] = []
         self._pending_left: set[str] = set()
@@ -380,11 +380,11 @@ class _Rebalance:
         places = (() if assigned is None else (assigned.place,)) + (self._record_places if record is not None else ())
         _at(emitter, *places)
         if record is not None:
-            for each in record.members:
-                member = emitter.so_far.members[each.member_id]
-                member.topics, member.digest = each.topics, each.digest
-                took_ms = self._join_ms(each.member_id), self._sync_ms(each.member_id)
-                emitter.assign(member, each.partitions, each.unnamed_partitions, *took_ms)
+            for stored in record.members:
+                member = emitter.so_far.members[stored.member_id]
+                member.topics, member.digest = stored.topics, stored.digest
+                took_ms = self._join_ms(stored.member_id), self._sync_ms(stored.member_id)
+                emitter.assign(member, stored.partitions, stored.unnamed_partitions, *took_ms)
         emitter.so_far.state = STABLE
         stabilized = self._rebalance.stabilized
         emitter.emit(

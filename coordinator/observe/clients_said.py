@@ -107,9 +107,9 @@ def _why(member_id: str, at_ms: int, found: Mapping[str, list[Said]]) -> Said | 
     """What the client of a member said last before it was gone; an exceeded poll interval is why it leaves then."""
     client_id = member_id[:-37]  # NAME-UUID
     near = [
-        each
-        for each in (*found.get(member_id, ()), *(found.get(client_id, ()) if client_id else ()))
-        if -NEAR_MS <= each.at_ms - at_ms <= NEAR_MS
+        line
+        for line in (*found.get(member_id, ()), *(found.get(client_id, ()) if client_id else ()))
+        if -NEAR_MS <= line.at_ms - at_ms <= NEAR_MS
     ]
     timeouts = [said for said in near if said.reason == POLL_TIMEOUT]
     return max(timeouts or near, key=lambda said: said.at_ms, default=None)
@@ -148,9 +148,9 @@ class ClientsSaid(msgspec.Struct, array_like=True):
         if not isinstance(statement, said.MemberLeft) or not self.said:
             return statement
         found: dict[str, list[Said]] = {}
-        for each in self.said:
-            place = msgspec.structs.replace(each.place, time_ms=each.at_ms + self._shift_ms(each.place.name))
-            found.setdefault(each.who, []).append(Said(each.who, place.time_ms, each.reason, place))
+        for line in self.said:
+            place = msgspec.structs.replace(line.place, time_ms=line.at_ms + self._shift_ms(line.place.name))
+            found.setdefault(line.who, []).append(Said(line.who, place.time_ms, line.reason, place))
         by_client = _explained(statement, found)
         assert isinstance(by_client, said.MemberLeft)
         return by_client

@@ -296,11 +296,11 @@ class GroupStream:
         for kind, number, time_ms in self._kept.recent:
             times.setdefault((kind, number), []).append(time_ms)
         near: list[Container[str]] = [self._observer.state.members]
-        for each in self._records:
-            place, record = each.of  # type: ignore[misc]
+        for waiting in self._records:
+            place, record = waiting.of  # type: ignore[misc]
             if place.time_ms > statement.place.time_ms + CONFIRMED_WITHIN_MS:
                 break
-            near.append(each.member_ids)
+            near.append(waiting.member_ids)
             key = record_key(record)
             if key is not None:
                 times.setdefault(key, []).append(place.time_ms)

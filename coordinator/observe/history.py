@@ -54,7 +54,7 @@ class ObservedHistory(GroupHistory):
             return Move(load.node_id)
         takeover, *given_up = observed.places
         if not given_up:  # the old broker may log that it unloads the group after the new one logs that it loads it
-            earlier = [each for each in self.loads if each.seq < load.seq]
+            earlier = [other for other in self.loads if other.seq < load.seq]
             before = self.move_of(earlier[-1]).broker if earlier else None
             return Move(takeover.broker_id, None if before == takeover.broker_id else before)
         away_ms = max(0, takeover.time_ms - given_up[0].time_ms)

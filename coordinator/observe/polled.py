@@ -150,12 +150,12 @@ def _emit_snapshot(emitter: EventEmitter, now: "PresentGroup") -> None:
 
 def _apply_members(so_far: GroupSoFar, record: ClassicGroup) -> None:
     members = {}
-    for each in record.members:
-        member = so_far.members.get(each.member_id) or _member(each)
-        member.topics, member.partitions = each.topics, each.partitions
-        member.unnamed_partitions = each.unnamed_partitions
-        member.client_id, member.client_host = each.client_id, each.client_host
-        members[each.member_id] = member
+    for stored in record.members:
+        member = so_far.members.get(stored.member_id) or _member(stored)
+        member.topics, member.partitions = stored.topics, stored.partitions
+        member.unnamed_partitions = stored.unnamed_partitions
+        member.client_id, member.client_host = stored.client_id, stored.client_host
+        members[stored.member_id] = member
     so_far.members = members
 
 
@@ -214,10 +214,10 @@ def _start(emitter: EventEmitter, now: "PresentGroup", triggers: list[Trigger]) 
 
 
 def _assign(emitter: EventEmitter, record: ClassicGroup) -> None:
-    for each in record.members:
-        member = emitter.so_far.members[each.member_id]
-        member.topics = each.topics or member.topics
-        emitter.assign(member, each.partitions, each.unnamed_partitions)
+    for stored in record.members:
+        member = emitter.so_far.members[stored.member_id]
+        member.topics = stored.topics or member.topics
+        emitter.assign(member, stored.partitions, stored.unnamed_partitions)
 
 
 def _end(emitter: EventEmitter, now: "PresentGroup", triggers: list[Trigger]) -> None:

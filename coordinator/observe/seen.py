@@ -186,17 +186,17 @@ class SeenGroup(msgspec.Struct):
         )
 
     def _left(self, left: Left, place: Place) -> None:
-        for each in left.members if left.error == NONE else ():
-            member_id = each.member_id or self.holder_of(each.group_instance_id)
-            if each.error != NONE or not member_id:
+        for departure in left.members if left.error == NONE else ():
+            member_id = departure.member_id or self.holder_of(departure.group_instance_id)
+            if departure.error != NONE or not member_id:
                 continue
             member = self.members.setdefault(member_id, SeenMember())
-            member.left_ms, member.left_reason, member.place = left.at_ms, each.reason, place
-            member.committed_ms = each.committed_ms
+            member.left_ms, member.left_reason, member.place = left.at_ms, departure.reason, place
+            member.committed_ms = departure.committed_ms
             if not left.is_own and member.client.client_id and member.client.client_id != left.client.client_id:
                 member.removed_by = left.client
             if self.began is None:
-                self.began = Reason.LEFT, (member_id,), each.reason, place
+                self.began = Reason.LEFT, (member_id,), departure.reason, place
 
     def holder_of(self, group_instance_id: str | None) -> str:
         """The member that joined last with an instance id, which LeaveGroup may name alone; empty: it was not seen."""
@@ -258,7 +258,7 @@ class SeenGroup(msgspec.Struct):
 
     def shared_protocols(self, member_ids: Iterable[str]) -> list[str]:
         """The assignors that all members have; none if what one of them offered was not seen."""
-        offered = [self.members[each].protocols if each in self.members else () for each in member_ids]
+        offered = [self.members[member_id].protocols if member_id in self.members else () for member_id in member_ids]
         return [name for name in (offered[0] if offered else ()) if all(name in others for others in offered)]
 
     def departed(self, member_ids: Iterable[str]) -> list[str]:

@@ -37,7 +37,7 @@ def refused(sighting: AnySighting, seen: SeenGroup) -> Refusal | None:
             member_id, api, generation_id = sighting.asked_member_id, "JoinGroup", None
         case Synced(error=error) if error and error not in OF_A_REBALANCE | OF_A_MOVE:
             member_id, api, generation_id = sighting.member_id, "SyncGroup", sighting.generation_id
-        case Beat(error=error) if error and _is_told(sighting, seen):
+        case Beat(error=error) if error and _is_reported(sighting, seen):
             member_id, api, generation_id = sighting.member_id, sighting.api, sighting.epoch
         case _:
             return None
@@ -59,7 +59,7 @@ def refused(sighting: AnySighting, seen: SeenGroup) -> Refusal | None:
     )
 
 
-def _is_told(beat: Beat, seen: SeenGroup) -> bool:
+def _is_reported(beat: Beat, seen: SeenGroup) -> bool:
     error = ErrorCode(beat.error)
     if beat.api in COMMITS:
         return error in LOST_ITS_PLACE

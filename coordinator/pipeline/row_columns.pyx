@@ -207,7 +207,7 @@ cdef class TextColumn(Column):
         try:
             return found.cast(TEXT)
         except pa.ArrowInvalid:  # bytes that are no UTF-8
-            texts = [None if each is None else each.decode(errors="replace") for each in found.to_pylist()]
+            texts = [None if value is None else value.decode(errors="replace") for value in found.to_pylist()]
             return pa.array(texts, TEXT)
 
     cdef object array(self):
@@ -258,4 +258,4 @@ cdef class RowColumns:
         self.rows += 1
 
     def table(self):
-        return pa.table([(<Column> each).array() for each in self.columns], schema=self.schema)
+        return pa.table([(<Column> column).array() for column in self.columns], schema=self.schema)

@@ -18,28 +18,31 @@ cdef class Batch:
         self.replies = []
 
     def check(self, decided):
-        cdef StoredBatch each
-        for each in decided:
-            if each.size_bytes > self.bytes_max:
+        cdef StoredBatch batch
+        for batch in decided:
+            if batch.size_bytes > self.bytes_max:
                 raise RecordsTooLarge(
-                    f"a record batch of {each.size_bytes} bytes, message.max.bytes is {self.bytes_max}"
+                    f"a record batch of {batch.size_bytes} bytes, message.max.bytes is {self.bytes_max}"
                 )
 
     def divided(self, decided):
         cdef list fitting = []
-        cdef StoredBatch each
-        for each in decided:
-            if each.size_bytes <= self.bytes_max or len(each.records) == 1:
-                fitting.append(each)
+        cdef StoredBatch batch
+        for batch in decided:
+            if batch.size_bytes <= self.bytes_max or len(batch.records) == 1:
+                fitting.append(batch)
                 continue
-            half = len(each.records) // 2
-            halves = StoredBatch(each.producer, each.records[:half]), StoredBatch(each.producer, each.records[half:])
+            half = len(batch.records) // 2
+            halves = (
+                StoredBatch(batch.producer, batch.records[:half]),
+                StoredBatch(batch.producer, batch.records[half:]),
+            )
             fitting += self.divided(halves)
         return fitting
 
     def store(self, decided):
-        for each in decided:
-            self.store_one(each)
+        for batch in decided:
+            self.store_one(batch)
 
     cdef int store_one(self, StoredBatch decided) except -1:
         if self.last is None or not self.last.extend_if_fits(decided, self.bytes_max):

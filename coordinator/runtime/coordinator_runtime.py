@@ -146,7 +146,7 @@ class CoordinatorRuntime(ShardDrains, ABC, Generic[Machine]):
     def _rebuild_next_slice(self, now_ms: int) -> None:
         """One slice for the whole node: keys that fail again and again cost the others no more."""
         shards = self._rebuilding.values()
-        shard = next((each for each in shards if not (each.is_in_flight or each.failed_keys.is_waiting)), None)
+        shard = next((idle for idle in shards if not (idle.is_in_flight or idle.failed_keys.is_waiting)), None)
         if shard is None:
             return  # the end of an append, or an answer, requests the next iteration
         if shard.failed_keys.next_slice(now_ms, self._slice()):

@@ -61,10 +61,10 @@ def polled_samples(polled: PolledNow, top: TopGroups, partitions_max: int) -> It
 def _lags(chosen: Sequence[GroupNow], labels: dict[str, str], partitions_max: int) -> list[GroupLagValues]:
     """Of a group all partitions or none: those with the fewest come first."""
     found, left = [], partitions_max
-    for each in sorted(chosen, key=lambda group: len(group.partitions or ())):
-        left -= len(each.partitions or ())
+    for group_now in sorted(chosen, key=lambda group: len(group.partitions or ())):
+        left -= len(group_now.partitions or ())
         if left < 0:
             break
-        lag_values = [PartitionLagValues(*at, None) for at in each.partitions or ()]
-        found.append(GroupLagValues(labels[each.group_id], lag_values))
+        lag_values = [PartitionLagValues(*at, None) for at in group_now.partitions or ()]
+        found.append(GroupLagValues(labels[group_now.group_id], lag_values))
     return sorted(found)

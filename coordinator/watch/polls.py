@@ -109,10 +109,10 @@ class GroupPolls:
                 for group_id, group_type in part.gone.items():
                     yield group_id, group_type, PollOfGroup(None, place, part.asked_at)
                 continue
-            for each in part.groups:
-                group = msgspec.structs.replace(each.group, partitions=[])  # its lag is no part of its history
-                poll = PollOfGroup(group, group.place, part.asked_at, each.absent_ms)
-                yield each.group.group_id, each.group.type, poll
+            for polled in part.groups:
+                group = msgspec.structs.replace(polled.group, partitions=[])  # its lag is no part of its history
+                poll = PollOfGroup(group, group.place, part.asked_at, polled.absent_ms)
+                yield polled.group.group_id, polled.group.type, poll
 
     # ---- in its thread
 

@@ -235,7 +235,7 @@ class Logs:
         """Those that were not there before."""
         options = self._options
         for make, paths in ((LogFollower, options.log_paths), (ClientLogFollower, options.client_paths)):
-            for path in sorted({path for each in paths for path in _named(each)}):
+            for path in sorted({path for given in paths for path in _named(given)}):
                 if str(path) not in self._followers:
                     yield self._follower(make, path)
 
@@ -260,16 +260,16 @@ def _named(path: str) -> Iterator[Path]:
     """The logs of a path, without the older parts of any."""
     plain = Path(os.path.abspath(path))
     if plain.is_dir():
-        paths = sorted(each for each in plain.rglob("*") if each.is_file())
+        paths = sorted(file for file in plain.rglob("*") if file.is_file())
     elif plain.exists() or not glob.has_magic(path):
         yield plain
         return
     else:
         paths = sorted(Path(os.path.abspath(name)) for name in glob.glob(path, recursive=True))
-    names = {str(each) for each in paths}
-    for each in paths:
-        if not any(other != str(each) and _is_part(str(each), other) for other in names):
-            yield each
+    names = {str(file) for file in paths}
+    for file in paths:
+        if not any(other != str(file) and _is_part(str(file), other) for other in names):
+            yield file
 
 
 def _is_part(path: str, log: str) -> bool:

@@ -56,11 +56,11 @@ class SightingTopic:
     def close(self) -> None:
         self._topic.close()
 
-    def take(self, partition: int) -> tuple[list[AuditRecord], float | None]:
+    def pop(self, partition: int) -> tuple[list[AuditRecord], float | None]:
         """What is new in a partition; and up to when all has been read, if there is nothing. Raises ClientError."""
         if partition not in self._found:
-            for each in self.positions:
-                self._found.setdefault(each, [])
+            for listed in self.positions:
+                self._found.setdefault(listed, [])
             self._read_at = self._clock()
             for record in self._topic.new_records(self.positions):
                 self._found[record.partition].append(record)
@@ -86,7 +86,7 @@ class SightingLog:
 
     def follow(self) -> FollowedLog:
         before = self.position
-        records, current_at = self._topic.take(self._number)
+        records, current_at = self._topic.pop(self._number)
         lines: list[LoggedStatement] = []
         for record in records:
             self._offset = record.offset + 1

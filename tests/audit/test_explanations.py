@@ -54,7 +54,7 @@ class Cluster:
     def topic_name(self, topic_id: bytes) -> str | None:
         return None
 
-    def is_known(self, topic: str) -> bool:
+    def has_metadata(self, topic: str) -> bool:
         return True
 
     def existing(self, names: Collection[str]) -> set[str]:

@@ -16,7 +16,7 @@ class Metadata(NoCluster):
     def __init__(self, **partitions: int) -> None:
         self.partitions = partitions
 
-    def is_known(self, topic: str) -> bool:
+    def has_metadata(self, topic: str) -> bool:
         return topic in self.partitions
 
     def partition_count(self, topic: str) -> int:

@@ -90,7 +90,7 @@ class Seeing:
     def take(self) -> None:
         """As the node does a few times each second; there is nothing in it that waits."""
         with pytest.raises(StopIteration):
-            self.watching._take().send(None)
+            self.watching._collect().send(None)
 
     def send(self, sink: MemorySink) -> None:
         self.watching.watch._send_waiting(sink, give_way=never)

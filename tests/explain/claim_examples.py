@@ -423,7 +423,7 @@ FOUND: Final[tuple[findings.Found, ...]] = (
     findings.SharedInstanceId(
         **_span(findings.Kind.SHARED_INSTANCE_ID),
         instance_id="pod-0",
-        takes=(findings.Take(AT - 60_000, CLIENT), findings.Take(AT, ("billing-2", "/10.0.0.2"))),
+        takes=(findings.Takeover(AT - 60_000, CLIENT), findings.Takeover(AT, ("billing-2", "/10.0.0.2"))),
     ),
     findings.WastedInstanceId(
         **_span(findings.Kind.WASTED_INSTANCE_ID), client=("pod-0",), leaves=(findings.Leave(AT - 3_000, AT),)

@@ -189,7 +189,7 @@ NEEDED_IN_FRONT = {
 
 
 def in_words(requirement: Requirement) -> str:
-    wording = {WhenDenied.REJECT_REQUEST: "", WhenDenied.ANSWER_EACH: "each ", WhenDenied.LEAVE_OUT: "found "}
+    wording = {WhenDenied.REJECT_REQUEST: "", WhenDenied.REJECT_RESOURCES: "each ", WhenDenied.LEAVE_OUT: "found "}
     missing = "missing " if requirement.only_missing else ""
     needed = [(requirement.operation, requirement.resource_type), *requirement.alternatives]
     ways = [f"{resource_type.name} {operation.name}" for operation, resource_type in needed]
@@ -375,12 +375,12 @@ def test_what_is_denied_is_answered_with_its_error_in_every_version_and_not_hand
         handled.clear()
         authorizer.asked.clear()
         whole = denied_names(route, request, version, WhenDenied.REJECT_REQUEST)
-        parts = denied_names(route, request, version, WhenDenied.ANSWER_EACH)
+        parts = denied_names(route, request, version, WhenDenied.REJECT_RESOURCES)
         call = call_of(node, composed, request, version)
         response = answered(node, composed.handler, request, call)
         if handled:
             assert not any(whole)
-            left = denied_names(route, handled[0], version, WhenDenied.ANSWER_EACH)
+            left = denied_names(route, handled[0], version, WhenDenied.REJECT_RESOURCES)
             assert not any(left), "what is denied is not handled"
         if not any((*whole, *parts)):
             assert handled == [request] or route.api.name == "DescribeTopicPartitions", "it may ask for all"

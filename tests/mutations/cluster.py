@@ -88,13 +88,13 @@ LEASE_MUTANTS: Final = (
 LOG_MUTANTS: Final = (
     Mutant(
         "a takeover writes no fence to the groups' log",
-        "ClusterStore._take_over",
+        "ClusterStore._fence_previous_leader",
         "yield from self._groups.begin(identity, fence_record(identity.producer_id, self._owner), at_ms)",
         "self._groups._writer = type(self._groups._writer)(identity)",
     ),
     Mutant(
         "a takeover writes no fence to the audit",
-        "ClusterStore._take_over",
+        "ClusterStore._fence_previous_leader",
         "yield from self._audit.begin(identity, self._audit_record(self._leadership(identity, at_ms)), at_ms)",
         "self._audit._writer = type(self._audit._writer)(identity)",
     ),

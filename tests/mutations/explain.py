@@ -225,7 +225,7 @@ MUTANTS: Final = (
     Mutant(
         "a start of a node after it took the group over is told as an absence",
         "_Leaders._led",
-        "self._stopped_ms, self._taken_over, self._is_reported = None, event, True",
-        "self._stopped_ms, self._taken_over, self._is_reported = None, event, False",
+        "self._stopped_ms, self._takeover, self._is_reported = None, event, True",
+        "self._stopped_ms, self._takeover, self._is_reported = None, event, False",
     ),
 )

@@ -125,8 +125,8 @@ REBUILD_MUTANTS: Final = (
     Mutant(
         "the log is read while a batch is in flight",
         "CoordinatorRuntime._rebuild_next_slice",
-        "(each for each in shards if not (each.is_in_flight or each.failed_keys.is_waiting))",
-        "(each for each in shards if not each.failed_keys.is_waiting)",
+        "(idle for idle in shards if not (idle.is_in_flight or idle.failed_keys.is_waiting))",
+        "(idle for idle in shards if not idle.failed_keys.is_waiting)",
     ),
     Mutant(
         "the loop sleeps when a rebuild is due",

@@ -65,8 +65,8 @@ BATCH_MUTANTS: Final = (
     Mutant(
         "a batch as large as the log takes is rejected",
         "Batch.check",
-        "if each.size_bytes > self.bytes_max:",
-        "if each.size_bytes >= self.bytes_max:",
+        "if batch.size_bytes > self.bytes_max:",
+        "if batch.size_bytes >= self.bytes_max:",
     ),
     Mutant(
         "what follows a marker is stored before it",
@@ -317,8 +317,8 @@ LOAD_MUTANTS: Final = (
     Mutant(
         "the loop spins until a read of a rebuild is answered",
         "CoordinatorRuntime._rebuild_next_slice",
-        "if not (each.is_in_flight or each.failed_keys.is_waiting)",
-        "if not each.is_in_flight",
+        "if not (idle.is_in_flight or idle.failed_keys.is_waiting)",
+        "if not idle.is_in_flight",
     ),
     Mutant(
         "a partition is served though the audit of its load was not appended",

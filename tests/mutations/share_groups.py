@@ -131,7 +131,7 @@ MUTANTS: Final = (
     ),
     Mutant(
         "partitions without batches are always mentioned",
-        "acknowledging.acknowledge_each",
+        "acknowledging.acknowledge_partitions",
         "if is_asked:",
         "if True:",
     ),

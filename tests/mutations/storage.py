@@ -44,7 +44,9 @@ RECORD_MUTANTS: Final = (
     Mutant(
         "a stable generation is stored without its assignments",
         "_stable_generation",
-        "assignments = {each.member_id: each.assignment for each in events if isinstance(each, MemberAssigned)}",
+        "assignments = {\n"
+        "    assigned.member_id: assigned.assignment for assigned in events if isinstance(assigned, MemberAssigned)\n"
+        "}",
         "assignments = {}",
     ),
     Mutant(

@@ -68,8 +68,8 @@ SEEN_MUTANTS: Final = (
     Mutant(
         "an assignor of a member whose offer was not seen counts for all",
         "SeenGroup.shared_protocols",
-        "self.members[each].protocols if each in self.members else () for each in member_ids",
-        "self.members[each].protocols for each in member_ids if each in self.members",
+        "self.members[member_id].protocols if member_id in self.members else () for member_id in member_ids",
+        "self.members[member_id].protocols for member_id in member_ids if member_id in self.members",
     ),
     Mutant(
         "someone who joined late is named although others were not seen to join",
@@ -118,13 +118,13 @@ REFUSAL_MUTANTS: Final = (
     ),
     Mutant(
         "each commit with an error is told",
-        "seen_refusals._is_told",
+        "seen_refusals._is_reported",
         "return error in LOST_ITS_PLACE",
         "return True",
     ),
     Mutant(
         "that a removed member lives is told with each of its heartbeats",
-        "seen_refusals._is_told",
+        "seen_refusals._is_reported",
         "and not member.rejected",
         "",
     ),

@@ -101,7 +101,7 @@ class Topics:
     def names(self) -> Container[str]:
         return frozenset(self._count)
 
-    def is_known(self, topic: str) -> bool:
+    def has_metadata(self, topic: str) -> bool:
         return True
 
     def existing(self, names: Collection[str]) -> set[str]:

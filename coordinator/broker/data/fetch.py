@@ -190,7 +190,7 @@ class FetchService:
         left_bytes = min(request.max_bytes, self._max_bytes)
         is_committed = request.isolation_level == READ_COMMITTED
         size_bytes, failed, asks_nothing = 0, False, True
-        for topic, partitions in (yield from _once_each(request.topics)):
+        for topic, partitions in (yield from _merge_duplicates(request.topics)):
             name = self._name(topic, api_version)
             partition_responses = []
             for requested in partitions:
@@ -243,7 +243,7 @@ class FetchService:
     ) -> Steps[DelayedFetch | None]:
         """Count what there is for a fetch; None if it has no partitions or one of them has an error."""
         delayed = DelayedFetch(request, api_version, {}, respond, client_host)
-        for topic, partitions in (yield from _once_each(request.topics)):
+        for topic, partitions in (yield from _merge_duplicates(request.topics)):
             name = self._name(topic, api_version)
             for requested in partitions:
                 log = None if name is None else self._partitions.locate(name, requested.partition)
@@ -367,7 +367,7 @@ def _unknown_partition(name: str | None, requested: FetchPartition, was_delayed:
     return failed_partition(requested.partition, error, was_read=was_delayed)
 
 
-def _once_each(topics: list[FetchTopic]) -> Steps[Iterable[tuple[FetchTopic, Iterable[FetchPartition]]]]:
+def _merge_duplicates(topics: list[FetchTopic]) -> Steps[Iterable[tuple[FetchTopic, Iterable[FetchPartition]]]]:
     """Merge duplicate topics and partitions: of a partition that is listed twice, Kafka reads the last entry.
 
     A topic without partitions is left out.

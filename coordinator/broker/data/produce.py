@@ -137,7 +137,7 @@ class ProduceService:
         """
         response = ProduceResponse()
         is_unauthorized = request.transactional_id is None and (yield from has_transactional_batch(request))
-        for topic, partition_data in (yield from _once_each(request.topic_data)):
+        for topic, partition_data in (yield from _merge_duplicates(request.topic_data)):
             name = self._name(topic, api_version)
             answers = []
             for data in partition_data:
@@ -170,7 +170,7 @@ class ProduceService:
         Of each, the verification has begun and has to be ended. A batch that cannot be appended anyway is left out.
         """
         found: list[ToVerify] = []
-        for topic, partition_data in (yield from _once_each(request.topic_data)):
+        for topic, partition_data in (yield from _merge_duplicates(request.topic_data)):
             name = self._name(topic, api_version)
             for data in partition_data:
                 yield
@@ -366,7 +366,7 @@ def _is_transactional(data: PartitionProduceData) -> bool:
     return is_batch and bool(records[ATTRIBUTES_LOW_BYTE] & TRANSACTIONAL_FLAG)
 
 
-def _once_each(
+def _merge_duplicates(
     topics: list[TopicProduceData],
 ) -> Steps[Iterable[tuple[TopicProduceData, Iterable[PartitionProduceData]]]]:
     """Merge duplicate topics and partitions: of a partition that is listed twice, Kafka appends the last entry.

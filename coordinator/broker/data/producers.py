@@ -231,9 +231,9 @@ class ProducerStates:
         self._put(producer_id, state, address)
 
     def _put(self, producer_id: int, state: ProducerState, address: str = "") -> None:
-        is_known = producer_id in self._producers
+        is_present = producer_id in self._producers
         self._producers[producer_id] = state
-        if is_known:
+        if is_present:
             self._shares.wrote(producer_id)
             return
         self._shares.add(producer_id, address)

@@ -67,7 +67,7 @@ class DirectoryFailures:
         root = self._root_of(problem, path)
         if root is None:
             return False
-        if self._is_known(root):
+        if self._has_failed(root):
             return True
         is_gone = self._is_gone(problem, root)
         if not is_gone and not is_disk_failure(problem, is_read=is_read):
@@ -75,7 +75,7 @@ class DirectoryFailures:
         if self._can_go_on_without(root):
             self._failed.add(root)
             # The caller may be in the middle of an append.
-            self._call_soon(partial(self._take_offline, root, problem))
+            self._call_soon(partial(self._set_offline, root, problem))
             return True
         if is_gone or is_flush_failure(problem):
             self._failed.add(root)
@@ -89,14 +89,14 @@ class DirectoryFailures:
         if root is None or not self._can_go_on_without(root):
             return False
         self._failed.add(root)
-        self._take_offline(root, problem)
+        self._set_offline(root, problem)
         return True
 
     def _root_of(self, problem: Exception, path: Path | None) -> Path | None:
         path = path or path_of(problem)
         return None if path is None else self._directories.root_of(path)
 
-    def _is_known(self, root: Path) -> bool:
+    def _has_failed(self, root: Path) -> bool:
         return root in self._failed or root in self._directories.offline_paths()
 
     def _is_gone(self, problem: Exception, root: Path) -> bool:
@@ -117,7 +117,7 @@ class DirectoryFailures:
         has = "has the metadata log" if root == self._directories.metadata.root else "was the last one"
         return LogDirectoryFailed(f"log directory {root}, which {has}, is gone: {problem}")
 
-    def _take_offline(self, root: Path, problem: Exception) -> None:
+    def _set_offline(self, root: Path, problem: Exception) -> None:
         directory = next((candidate for candidate in self._directories.online if candidate.root == root), None)
         if directory is None:
             return
@@ -131,7 +131,7 @@ class DirectoryFailures:
         )
         for listener in self._listeners:
             listener()
-        self._partitions.take_offline(directory)
+        self._partitions.set_offline(directory)
         self._slices.start(self._directories.close_offline(directory), lambda _: None, self._close_failed(directory))
 
     def _close_failed(self, directory: LogDirectory) -> Callable[[Exception], None]:

@@ -477,7 +477,7 @@ class ReplicaMoves:
         def failed(problem: Exception) -> None:
             logger.error("cannot end the moves of partitions", problem=repr(problem))
 
-        self._slices.start(_call_each(calls), lambda _: None, failed)
+        self._slices.start(_call_in_steps(calls), lambda _: None, failed)
 
     def _directory_stored(self, move: Move) -> None:
         move.is_busy = False
@@ -552,7 +552,7 @@ class ReplicaMoves:
             self._removal_failed(former_folder, problem)
 
 
-def _call_each(calls: Sequence[Callable[[], None]]) -> Steps[None]:
+def _call_in_steps(calls: Sequence[Callable[[], None]]) -> Steps[None]:
     for call in calls:
         call()
         yield

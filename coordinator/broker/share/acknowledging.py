@@ -47,7 +47,7 @@ class Acknowledgements:
             done(None)
 
 
-def acknowledge_each(
+def acknowledge_partitions(
     share_partitions: SharePartitions,
     group_id: str,
     member_id: str,

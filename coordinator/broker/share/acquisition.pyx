@@ -70,7 +70,7 @@ cdef int64_t acquire_up_to(
     InFlightWindow window, AcquisitionLimits limits, int64_t bound, int64_t fetch_offset, int64_t last,
     FetchedBatches read, Lock lock, list acquired,
 ) except -1:
-    cdef int64_t requested_first = read.bounds[0].base_offset, base = requested_first, gap, count = 0, taken, known_end
+    cdef int64_t requested_first = read.bounds[0].base_offset, base = requested_first, gap, count = 0, more, pieces_end
     cdef Py_ssize_t index, end
     cdef Piece piece
     cdef bint comes_alone
@@ -85,7 +85,7 @@ cdef int64_t acquire_up_to(
     if index >= end:
         return acquire_new(window, limits, bound, base, last, read, lock, acquired)
     gap = base
-    known_end = (<Piece>window.pieces[end - 1]).last
+    pieces_end = (<Piece>window.pieces[end - 1]).last
     for piece in window.pieces[index:end]:
         if count >= bound:
             break
@@ -107,9 +107,9 @@ cdef int64_t acquire_up_to(
                 if not is_free(&piece.whole):
                     continue
                 piece.split()
-            taken = acquire_records(window, piece, limits, bound - count, requested_first, last, lock, acquired)
-            count += taken
-            if comes_alone and taken > 0:
+            more = acquire_records(window, piece, limits, bound - count, requested_first, last, lock, acquired)
+            count += more
+            if comes_alone and more > 0:
                 bound = 0
                 break
             continue
@@ -120,8 +120,8 @@ cdef int64_t acquire_up_to(
         window.keep_until(lock.deadline_ms)
         acquired.append((piece.first, piece.last, piece.whole.count))
         count += piece.last - piece.first + 1
-    if count < bound and known_end < last:
-        count += acquire_new(window, limits, bound - count, known_end + 1, last, read, lock, acquired)
+    if count < bound and pieces_end < last:
+        count += acquire_new(window, limits, bound - count, pieces_end + 1, last, read, lock, acquired)
     if acquired:
         window.move_gap(acquired[len(acquired) - 1][1] + 1)
     return count

@@ -13,7 +13,7 @@ cdef class InFlightWindow:
 
     cdef int64_t in_flight(self)
     cdef bint has_gap(self) noexcept
-    cdef bint has_nothing_known(self)
+    cdef bint has_no_records(self)
     cpdef int64_t next_fetch_offset(self) except? -1
     cpdef bint can_acquire(self, int record_locks_max) except -1
     cdef Py_ssize_t index_after(self, int64_t offset)

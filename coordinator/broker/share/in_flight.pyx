@@ -49,7 +49,7 @@ cdef class InFlightWindow:
     cdef bint has_gap(self) noexcept:
         return self.gap_start >= 0 and self.gap_end == self.end_offset
 
-    cdef bint has_nothing_known(self):
+    cdef bint has_no_records(self):
         return not self.pieces or self.start_offset > (<Piece>self.pieces[len(self.pieces) - 1]).last
 
     def records(self):
@@ -82,7 +82,7 @@ cdef class InFlightWindow:
     cpdef int64_t next_fetch_offset(self) except? -1:
         cdef Piece piece
         cdef int64_t index, gap
-        if self.has_nothing_known():
+        if self.has_no_records():
             self.may_have_available = False
             return self.end_offset
         if not self.may_have_available:

@@ -91,16 +91,16 @@ class SharePartitions:
 
     def drop_group(self, group_id: str) -> None:
         """The last session of a group is gone."""
-        self._drop_each(self._by_group.get(group_id, ()))
+        self._drop_keys(self._by_group.get(group_id, ()))
 
     def drop_all(self) -> None:
         """Share groups are switched off."""
-        self._drop_each(self.by_key)
+        self._drop_keys(self.by_key)
 
     def log_removed(self, log: PartitionLog) -> None:
         """A topic was deleted, or a log directory has failed."""
-        self._drop_each(self._by_log.get(log, ()))
+        self._drop_keys(self._by_log.get(log, ()))
 
-    def _drop_each(self, keys: Iterable[ShareKey]) -> None:
+    def _drop_keys(self, keys: Iterable[ShareKey]) -> None:
         for key in list(keys):
             self.drop(self.by_key[key])

@@ -53,12 +53,12 @@ async def connect(
 
 
 async def _introduce(connection: BrokerConnection, login: Login | None) -> None:
-    await _send_each(connection, connection.requests.ask_versions())
+    await _send_all(connection, connection.requests.ask_versions())
     if login is not None:
-        await _send_each(connection, connection.requests.log_in(login))
+        await _send_all(connection, connection.requests.log_in(login))
 
 
-async def _send_each(connection: BrokerConnection, requests: RequestSteps) -> None:
+async def _send_all(connection: BrokerConnection, requests: RequestSteps) -> None:
     try:
         message, version = next(requests)
         while True:

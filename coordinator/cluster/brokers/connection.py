@@ -166,10 +166,10 @@ class BrokerConnection(asyncio.Protocol):
             self._problem = f"{self.broker} closed the connection{reason}"
         self._transport = None
         asked, self._asked = self._asked, deque()
-        for position, each in enumerate(asked):
-            each.timeout.cancel()
+        for position, pending in enumerate(asked):
+            pending.timeout.cancel()
             is_too_large = self._is_too_large and position == 0
-            each.answered(ResponseTooLarge(self._problem) if is_too_large else BrokerError(self._problem))
+            pending.answered(ResponseTooLarge(self._problem) if is_too_large else BrokerError(self._problem))
 
     def _answer(self, frame: bytes) -> None:
         if not self._asked:

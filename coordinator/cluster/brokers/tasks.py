@@ -101,7 +101,7 @@ async def _answered(waits_for: Awaited[Any]) -> None:
     await answer
 
 
-async def ask_each(elements: Iterable[T], ask: Callable[[T, Callable[[Any], None]], None], at_once: int) -> None:
+async def ask_about_all(elements: Iterable[T], ask: Callable[[T, Callable[[Any], None]], None], at_once: int) -> None:
     """Ask about each element, about so many at a time. The last answers are not waited for."""
     turn = asyncio.Semaphore(at_once)
     for element in elements:

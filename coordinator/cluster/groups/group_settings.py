@@ -114,7 +114,7 @@ class ClusterGroupSettings:
 
     async def _ask(self, groups: list[str]) -> None:
         asked_at = asyncio.get_running_loop().time()
-        waiting = [each for group_id in groups for each in self._waiting.pop(group_id, ())]
+        waiting = [answered for group_id in groups for answered in self._waiting.pop(group_id, ())]
         resources = [
             DescribeConfigsResource(
                 resource_type=GROUP_RESOURCE, resource_name=group_id, configuration_keys=[*OF_CONSUMER_GROUPS]

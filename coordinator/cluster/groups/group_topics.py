@@ -69,11 +69,11 @@ class GroupTopics:
         self._coordinator = coordinator
         self._topics = topics
 
-    def are_known(self, needed: Needed) -> bool:
+    def can_decide(self, needed: Needed) -> bool:
         """Whether a request can be decided at once."""
-        if not (self._topics.are_fresh(needed.named) if needed.joins else self._topics.are_known(needed.named)):
+        if not (self._topics.are_fresh(needed.named) if needed.joins else self._topics.are_answered(needed.named)):
             return False
-        return self._are_listed(needed) and self._topics.are_known(self._converted(needed))
+        return self._are_listed(needed) and self._topics.are_answered(self._converted(needed))
 
     def know(self, needed: Needed) -> Steps[bool]:
         """Have it all known; False: the cluster has not answered in time."""
@@ -99,7 +99,7 @@ class GroupTopics:
         return topics_of(group) if needed.converts and group and group.kind.name == CLASSIC_NAME else ()
 
     def _are_listed(self, needed: Needed) -> bool:
-        return not self.uses_pattern(needed) or self._topics.all.are_known(fresh=bool(needed.pattern))
+        return not self.uses_pattern(needed) or self._topics.all.are_listed(fresh=bool(needed.pattern))
 
     def _group(self, group_id: str) -> Group[Any] | None:
         group: Group[Any] | None = self._coordinator.shard_of(group_id).machine.groups.get(group_id)

@@ -49,7 +49,7 @@ class TopicNames:
         if self._timer is not None:
             self._timer.cancel()
 
-    def are_known(self, *, fresh: bool) -> bool:
+    def are_listed(self, *, fresh: bool) -> bool:
         """Whether the names were listed, with `fresh` just now. They are listed again from time to time then."""
         now = asyncio.get_running_loop().time()
         self._used_at = now
@@ -57,7 +57,7 @@ class TopicNames:
 
     def know(self, listed: Listed, *, fresh: bool) -> None:
         """Have the names listed, unless they are known; `listed` may be called at once."""
-        if self.are_known(fresh=fresh):
+        if self.are_listed(fresh=fresh):
             listed(True)
             return
         self._waiting.append(listed)
@@ -94,14 +94,14 @@ class TopicNames:
         logger.warning("the topics of the cluster are not listed", problem=str(problem))
         self._end(False)
 
-    def _end(self, are_known: bool) -> None:
+    def _end(self, are_listed: bool) -> None:
         self._is_listing = False
         if self._timer is not None:
             self._timer.cancel()
         self._timer = asyncio.get_running_loop().call_later(LISTED_SECONDS, self._list_again)
         waiting, self._waiting = self._waiting, []
         for listed in waiting:
-            listed(are_known)
+            listed(are_listed)
 
     def _list_again(self) -> None:
         self._timer = None

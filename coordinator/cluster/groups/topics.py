@@ -104,7 +104,7 @@ class ClusterTopics:
         timeout = loop.call_later(ANSWER_SECONDS, self._end, number, False)
         self._asked[number] = Asked(unknown, since, answered, timeout)
 
-    def are_known(self, names: Iterable[str]) -> bool:
+    def are_answered(self, names: Iterable[str]) -> bool:
         """Whether the cluster has told of all of them if there is such a topic."""
         return all(map(self._is_answered, names))
 
@@ -122,10 +122,10 @@ class ClusterTopics:
     def _is_fresh(self, name: str, since: float) -> bool:
         return self._is_answered(name) and self._asked_at[name] >= since
 
-    def _end(self, number: int, are_known: bool) -> None:
+    def _end(self, number: int, are_answered: bool) -> None:
         asked = self._asked.pop(number)
         asked.timeout.cancel()
-        asked.answered(are_known)
+        asked.answered(are_answered)
 
     def _want(self, name: str) -> bool:
         """Have a topic looked up, unless too many are wanted already."""
@@ -147,12 +147,12 @@ class ClusterTopics:
     def names(self) -> Container[str]:
         return set(self._described)
 
-    def is_known(self, topic: str) -> bool:
+    def has_metadata(self, topic: str) -> bool:
         """Whether the cluster has told if there is such a topic."""
-        is_known = self._is_answered(topic)
-        if not is_known:
+        is_answered = self._is_answered(topic)
+        if not is_answered:
             self._want(topic)
-        return is_known
+        return is_answered
 
     def existing(self, names: Collection[str]) -> set[str]:
         return self._described.keys() & names
@@ -168,7 +168,7 @@ class ClusterTopics:
     def _of(self, name: str) -> DescribedTopic:
         existing = self._described.get(name)
         if existing is None:
-            self.is_known(name)  # has it looked up
+            self.has_metadata(name)  # has it looked up
             return UNKNOWN
         return existing
 

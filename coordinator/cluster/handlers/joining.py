@@ -81,7 +81,7 @@ class JoiningHandlers:
         if self._topics.uses_pattern(needed):
             # Who is asked which topics the member may see, if regular expressions are resolved after this request.
             self._visible.remember(self._rights, context)
-        if self._is_ready(needed) and self._topics.are_known(needed):
+        if self._is_ready(needed) and self._topics.can_decide(needed):
             return self._enqueue(api, request, context)
         return self._prepare(api, request, needed, context)
 

@@ -54,7 +54,7 @@ class OtherKindHandlers:
             error_of: Callable[..., Any] = _error_of_one
             handler: Callable[..., Any] = self._answer
             if described is not None:
-                error_of, handler = _error_of_each, self._answer_each
+                error_of, handler = _error_by_group, self._answer_groups
             api = APIS.named(name)
             versions = (api.min_version, api.max_version)
             table.add(name, partial(handler, name), partial(error_of, name), versions=versions)
@@ -65,7 +65,7 @@ class OtherKindHandlers:
         response.error_message = _message(name, request.group_id, error)
         return response
 
-    def _answer_each(self, name: str, request: Any, context: RequestContext) -> Steps[Any]:
+    def _answer_groups(self, name: str, request: Any, context: RequestContext) -> Steps[Any]:
         response = APIS.named(name).response()
         described = DESCRIBED[name]
         for group_id in described.groups(request):
@@ -92,7 +92,7 @@ def _error_of_one(name: str, request: Any, error: ErrorCode, api_version: int) -
     return APIS.named(name).response(error_code=error)  # type: ignore[call-arg]
 
 
-def _error_of_each(name: str, request: Any, error: ErrorCode, api_version: int) -> Any:
+def _error_by_group(name: str, request: Any, error: ErrorCode, api_version: int) -> Any:
     described = DESCRIBED[name]
     groups = [described.of_group(group_id=group_id, error_code=error) for group_id in described.groups(request)]
     return APIS.named(name).response(groups=groups)  # type: ignore[call-arg]

@@ -110,7 +110,7 @@ class ClusterStore:
         """Take the partition over. Raises StoreError: this node may not lead it, or the cluster refuses."""
         for completed in self.abandon():
             completed(StoreError(f"{self._groups.name}: the partition is loaded again"))
-        yield from self._take_over()
+        yield from self._fence_previous_leader()
 
     def replay(self, replay: Replay[ReplayedLog], from_offset: int = 0) -> Steps[None]:
         """Apply what is stored, up to the fences of this node.
@@ -199,7 +199,7 @@ class ClusterStore:
             yield from self._groups.append(batch.records, at_ms)
         self._appended((perf_counter() - began) * 1000)
 
-    def _take_over(self) -> Steps[None]:
+    def _fence_previous_leader(self) -> Steps[None]:
         """Both logs get a batch of a new epoch, after which no other node can append to them."""
         self._check_may_lead()
         identity: ProducerIdentity | Refused = yield from awaited(

@@ -160,7 +160,7 @@ cdef class Tap:
         self._by_connection = {}
         self._steady = {}
 
-    def take(self) -> tuple:
+    def drain(self) -> tuple:
         """What was seen since, in order, and how many facts were lost meanwhile."""
         found, self._sightings = self._sightings, []
         lost, self.lost = self.lost, 0
@@ -497,8 +497,8 @@ cdef class Tap:
                     group_id, at_ms, self.node_id, answer.member_id, passing.asked_ms, answer.error_code,
                     answer.generation_id, answer.leader, passing.client, request.group_instance_id,
                     request.session_timeout_ms, request.rebalance_timeout_ms, request.reason or "", request.member_id,
-                    tuple([each.member_id for each in answer.members]), request.protocol_type,
-                    tuple([each.name for each in request.protocols[:PROTOCOLS_NAMED_MAX]]),
+                    tuple([joined.member_id for joined in answer.members]), request.protocol_type,
+                    tuple([protocol.name for protocol in request.protocols[:PROTOCOLS_NAMED_MAX]]),
                 )
             )
         elif passing.api_key == LEAVE_GROUP:
@@ -510,16 +510,16 @@ cdef class Tap:
             committed_ms = self._committed_ms(passing, request.member_id)
             members = [Departure(request.member_id, None, "", answer.error_code, committed_ms)]
         else:
-            errors = {(each.member_id, each.group_instance_id): each.error_code for each in answer.members}
+            errors = {(result.member_id, result.group_instance_id): result.error_code for result in answer.members}
             members = [
                 Departure(
-                    each.member_id, each.group_instance_id, each.reason or "",
-                    errors.get((each.member_id, each.group_instance_id), answer.error_code),
-                    self._committed_ms(passing, each.member_id),
+                    leaving.member_id, leaving.group_instance_id, leaving.reason or "",
+                    errors.get((leaving.member_id, leaving.group_instance_id), answer.error_code),
+                    self._committed_ms(passing, leaving.member_id),
                 )
-                for each in request.members
+                for leaving in request.members
             ]
-        seen = [passing.group.members.get(each.member_id.encode()) for each in members]
+        seen = [passing.group.members.get(departure.member_id.encode()) for departure in members]
         is_own = len(seen) == 1 and seen[0] is not None and seen[0].client.client_id == passing.client.client_id
         is_own = is_own and seen[0].client.host == passing.client.host
         self._see(
@@ -528,8 +528,8 @@ cdef class Tap:
                 passing.client, is_own,
             )
         )
-        for each, member in zip(members, seen):
-            if member is not None and each.error == 0:
+        for departure, member in zip(members, seen):
+            if member is not None and departure.error == 0:
                 self._forget(passing.group, member)
 
     cdef object _committed_ms(self, Passing passing, str member_id):
@@ -595,8 +595,8 @@ cdef class Tap:
         cdef WatchedGroup group
         watched = [group for group in self._groups.values() if group is not None]
         for group in watched:
-            for member in [each for each in group.members.values() if each.is_silent]:
-                self._forget(group, member)
+            for silent in [member for member in group.members.values() if member.is_silent]:
+                self._forget(group, silent)
         if self._members > MEMBERS_MAX // 2:
             for group in watched:
                 group.members.clear()

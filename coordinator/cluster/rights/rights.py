@@ -78,7 +78,7 @@ class CachedRights:
         self._names_bytes += names_bytes
         self._bytes[principal] = self._bytes.get(principal, 0) + names_bytes
         while self._decisions > DECISIONS_MAX or self._names_bytes > DECISIONS_BYTES_MAX:
-            others = [each for each in self._cached if each != principal]
+            others = [other for other in self._cached if other != principal]
             if not others:
                 break
             self.forget(max(others, key=self._weight))

@@ -45,7 +45,9 @@ def _emptied_group(event: GroupEmptied, group: Group[ClassicGroup], events: tupl
 def _stable_generation(
     event: GenerationStable, group: Group[ClassicGroup], events: tuple[Event, ...]
 ) -> list[StoredRecord]:
-    assignments = {each.member_id: each.assignment for each in events if isinstance(each, MemberAssigned)}
+    assignments = {
+        assigned.member_id: assigned.assignment for assigned in events if isinstance(assigned, MemberAssigned)
+    }
     members = group.membership.members.values()
     value = _generation_value(group.membership, members, group.membership.leader, assignments)
     value.current_state_timestamp = event.at_ms

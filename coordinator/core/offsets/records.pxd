@@ -24,4 +24,4 @@ cdef uint8_t *put_offset(
     uint8_t *out, const char *group, Py_ssize_t group_bytes, const char *topic, Py_ssize_t topic_bytes,
     int32_t partition, CommittedOffset committed
 ) except NULL
-cdef bytes known_id(bytes topic_id)
+cdef bytes id_or_none(bytes topic_id)

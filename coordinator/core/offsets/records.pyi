@@ -45,13 +45,14 @@ def accept_offsets(
     now_ms: int,
     expire_timestamp_ms: int | None,
     metadata_length_max: int,
-    known: dict[str, dict[int, CommittedOffset]],
+    committed_before: dict[str, dict[int, CommittedOffset]],
     topic_id_of: Callable[[str], bytes] | None = None,
 ) -> tuple[dict[str, dict[int, CommittedOffset]], list[OffsetCommitResponseTopic], bool]:
     """What an OffsetCommit asks for (topic → partition → position), and the answers, partition by partition.
 
     `topic_id_of` gives the id of a topic, all zero if it is not known, by its name; None: no id is known.
-    The last value: whether one of the offsets is smaller than the committed one, of which `known` has all of the group.
+    The last value: whether one of the offsets is smaller than the committed one; `committed_before` has all of the
+    group.
     OFFSET_METADATA_TOO_LARGE for a partition whose metadata has more than `metadata_length_max` UTF-16 code units.
     """
 

@@ -117,7 +117,7 @@ def accept_offsets(
         before = committed_before.get(topic.name)
         # The version of the value with an expire timestamp has no room for an id.
         has_id = topic_id_of is not None and expire_timestamp_ms is None
-        topic_id = known_id(topic_id_of(topic.name)) if has_id else None
+        topic_id = id_or_none(topic_id_of(topic.name)) if has_id else None
         answers = []
         for partition in topic.partitions:
             answer = OffsetCommitResponsePartition.__new__(OffsetCommitResponsePartition)
@@ -295,7 +295,7 @@ cdef inline uint8_t *store_varint(uint8_t *p, uint32_t number):
     return p + 1
 
 
-cdef bytes known_id(bytes topic_id):
+cdef bytes id_or_none(bytes topic_id):
     """The id, one object for all offsets of the topic; None if all bytes are zero."""
     if topic_id is None or topic_id == NO_ID:
         return None
@@ -356,7 +356,7 @@ cdef CommittedOffset committed_offset(OffsetCommitValue stored, int16_t version)
     cdef CommittedOffset position = CommittedOffset.__new__(CommittedOffset)
     position.offset, position.leader_epoch, position.metadata = stored.offset, stored.leader_epoch, stored.metadata
     position.commit_timestamp_ms = stored.commit_timestamp
-    position.topic_id = known_id(stored.topic_id)
+    position.topic_id = id_or_none(stored.topic_id)
     position.has_expire_timestamp = version == VALUE_VERSION_WITH_EXPIRY and stored.expire_timestamp >= 0
     position.expire_timestamp = stored.expire_timestamp if position.has_expire_timestamp else -1
     return position

@@ -93,7 +93,7 @@ def _decide(group: ShareGroup, request: ShareGroupHeartbeatRequest, context: Ope
         response.assignment = share_assignment_of(current.partitions)
     assert context.request_id is not None
     events = tuple(step.events)
-    if step.is_known and group.members[request.member_id].client_connection is None:
+    if step.is_member and group.members[request.member_id].client_connection is None:
         events += client_seen(group.group_id, group.members, request.member_id, context)
     replies = (Reply(context.request_id, response),)
     effects = step.effects()

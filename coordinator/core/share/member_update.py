@@ -63,15 +63,15 @@ class ShareMemberUpdate:
         self._session_timeout_ms, self.heartbeat_interval_ms, self._assignment_interval_ms = times
         self._member_id: str = request.member_id
         member = group.members.get(self._member_id)
-        self.is_known = member is not None
+        self.is_member = member is not None
         self._before = NO_METADATA if member is None else member.metadata
         self.had = UNASSIGNED if member is None else member.current
         self.metadata = _updated(self._before, request, context)
         self._names_changed = self.metadata.topics != self._before.topics
         self._named = ChangedNames(group.named_topics)
         """What the members name after the request."""
-        if self._names_changed or not self.is_known:
-            gone = (self._before.topics,) if self.is_known else ()
+        if self._names_changed or not self.is_member:
+            gone = (self._before.topics,) if self.is_member else ()
             self._named = group.named_topics.after(gone, (self.metadata.topics,))
         self.events: list[Event] = []
         self.group_epoch = group.epoch
@@ -98,7 +98,7 @@ class ShareMemberUpdate:
     def effects(self) -> tuple[Effect, ...]:
         """The session that begins or goes on, and the work that is to be done beside the requests."""
         timeout_ms = self._session_timeout_ms
-        if self.is_known:
+        if self.is_member:
             return (SessionRenewed(self._member_id, timeout_ms), *self._work)
         return (SessionStarted(self._member_id, None, timeout_ms, timeout_ms), *self._work)
 
@@ -115,7 +115,7 @@ class ShareMemberUpdate:
 
     def _update_member(self) -> None:
         group_id, at_ms, context = self._group.group_id, self._context.wall_ms, self._context
-        if not self.is_known:
+        if not self.is_member:
             joined = ShareMemberJoined(
                 group_id=group_id,
                 at_ms=at_ms,
@@ -138,7 +138,7 @@ class ShareMemberUpdate:
         group, version = self._group, self._topics.topics_version
         cause: Cause | None = None
         if self._names_changed:
-            cause = Cause.METADATA_CHANGED if self.is_known else Cause.NEW_MEMBER
+            cause = Cause.METADATA_CHANGED if self.is_member else Cause.NEW_MEMBER
         elif group.epoch <= group.target_epoch and has_unassigned(group, self._topics):
             cause = Cause.PARTITIONS_INITIALIZED
         if cause is None and group.checked_version == version:
@@ -206,7 +206,7 @@ class ShareMemberUpdate:
     def _assign(self) -> ShareAssignment:
         """The member gets to its target at once: partitions are shared, so it waits for nobody."""
         had, epoch = self.had, self._target_epoch
-        if had.epoch == epoch and self.is_known and not self._names_changed:
+        if had.epoch == epoch and self.is_member and not self._names_changed:
             return had
         subscribed = frozenset(map(self._topics.topic_id, self._topics.existing(self.metadata.topics)))
         partitions = {topic_id: indexes for topic_id, indexes in self._target.items() if topic_id in subscribed}
@@ -224,7 +224,7 @@ class ShareMemberUpdate:
         group, context = self._group, self._context
         if context.environment.share_states is None:
             return
-        is_changed = self._names_changed or not self.is_known
+        is_changed = self._names_changed or not self.is_member
         missing = uninitialized(group, self._named, self._topics) if is_changed else None
         if missing is None:
             missing = uninitialized_now(group, self._topics)

@@ -12,4 +12,4 @@ cdef struct Batch:
 
 cpdef bytes packed(batches)
 cpdef Py_ssize_t count_of(bytes batches) except -1
-cpdef bytes merged(bytes known, bytes new, int64_t start_offset)
+cpdef bytes merged(bytes existing, bytes new, int64_t start_offset)

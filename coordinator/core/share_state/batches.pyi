@@ -11,7 +11,7 @@ def unpacked(batches: bytes) -> tuple[StateBatch, ...]:
 def count_of(batches: bytes) -> int:
     """How many packed batches these are."""
 
-def merged(known: bytes, new: bytes, start_offset: int) -> bytes:
+def merged(existing: bytes, new: bytes, start_offset: int) -> bytes:
     """Both together as batches that do not overlap, in order, without what lies below `start_offset` (-1: all of it).
 
     All are packed, and none ends before it begins. Where two overlap, the one with the higher delivery count wins, then

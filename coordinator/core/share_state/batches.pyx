@@ -43,16 +43,16 @@ cpdef Py_ssize_t count_of(bytes batches) except -1:
     return PyBytes_GET_SIZE(batches) // <Py_ssize_t>sizeof(Batch)
 
 
-cpdef bytes merged(bytes known, bytes new, int64_t start_offset):
-    cdef Py_ssize_t known_count = count_of(known), new_count = count_of(new), count = 0
-    cdef Batch *batches = <Batch *>malloc((known_count + new_count + 1) * sizeof(Batch))
+cpdef bytes merged(bytes existing, bytes new, int64_t start_offset):
+    cdef Py_ssize_t existing_count = count_of(existing), new_count = count_of(new), count = 0
+    cdef Batch *batches = <Batch *>malloc((existing_count + new_count + 1) * sizeof(Batch))
     cdef Batch *result = NULL
     cdef Made made = Made(NULL, 0, 0)
     if batches == NULL:
         raise MemoryError()
     try:
-        count = take_from(start_offset, batches, count, <const Batch *>PyBytes_AS_STRING(known), known_count)
-        count = take_from(start_offset, batches, count, <const Batch *>PyBytes_AS_STRING(new), new_count)
+        count = copy_from(start_offset, batches, count, <const Batch *>PyBytes_AS_STRING(existing), existing_count)
+        count = copy_from(start_offset, batches, count, <const Batch *>PyBytes_AS_STRING(new), new_count)
         if count < 2:
             return PyBytes_FromStringAndSize(<char *>batches, count * sizeof(Batch))
         if not is_sorted(batches, count):
@@ -69,8 +69,8 @@ cpdef bytes merged(bytes known, bytes new, int64_t start_offset):
         free(made.batches)
 
 
-cdef Py_ssize_t take_from(
-    int64_t start_offset, Batch *taken, Py_ssize_t count, const Batch *batches, Py_ssize_t number
+cdef Py_ssize_t copy_from(
+    int64_t start_offset, Batch *copied, Py_ssize_t count, const Batch *batches, Py_ssize_t number
 ) noexcept nogil:
     """Add those batches that lie above the start offset, the first of them perhaps in part."""
     cdef Py_ssize_t position
@@ -78,9 +78,9 @@ cdef Py_ssize_t take_from(
         if start_offset != NO_OFFSET:
             if batches[position].last < start_offset:
                 continue
-        taken[count] = batches[position]
-        if start_offset != NO_OFFSET and taken[count].first < start_offset:
-            taken[count].first = start_offset
+        copied[count] = batches[position]
+        if start_offset != NO_OFFSET and copied[count].first < start_offset:
+            copied[count].first = start_offset
         count += 1
     return count
 

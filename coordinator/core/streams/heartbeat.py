@@ -148,7 +148,7 @@ def _decide(
     if is_first:
         events = (*(event for event in step.unstored if isinstance(event, KEPT_OF_FIRST)), *step.events)
         unstored = ()
-    if step.is_known and group.members[request.member_id].client_connection is None:
+    if step.is_member and group.members[request.member_id].client_connection is None:
         unstored += client_seen(group.group_id, group.members, request.member_id, context)
     effects = (*step.effects(), *answer.work())
     if not step.events and not response.status:

@@ -68,7 +68,7 @@ class StreamsMemberUpdate:
         self.settings = streams_settings(context.environment, group.group_id)
         self._member_id: str = request.member_id
         member = group.members.get(self._member_id)
-        self.is_known = member is not None
+        self.is_member = member is not None
         self._before = NO_METADATA if member is None else member.metadata
         self.had = UNASSIGNED if member is None else member.current
         self.owned = _owned(request)
@@ -110,7 +110,7 @@ class StreamsMemberUpdate:
     def effects(self) -> tuple[Effect, ...]:
         """The session that begins or goes on, and the work that is to be done beside the requests."""
         timeout_ms = self.settings.session_timeout_ms
-        if self.is_known:
+        if self.is_member:
             return (SessionRenewed(self._member_id, timeout_ms), *self._work)
         return (SessionStarted(self._member_id, None, timeout_ms, timeout_ms), *self._work)
 
@@ -125,13 +125,13 @@ class StreamsMemberUpdate:
         if request.topology is not None:
             sent = topology_of(request.topology)
             topology_epoch = sent.epoch
-            rejection = self._take_topology(sent) if group.topology is None else _other_topology(group.topology, sent)
+            rejection = self._accept_topology(sent) if group.topology is None else _other_topology(group.topology, sent)
             if rejection is not None:
                 return rejection
         self.metadata = _updated(self._before, request, topology_epoch, self._context)
         return None
 
-    def _take_topology(self, sent: Topology) -> Rejection | None:
+    def _accept_topology(self, sent: Topology) -> Rejection | None:
         if sent.epoch < 0 or len({part.subtopology_id for part in sent.subtopologies}) < len(sent.subtopologies):
             return Rejection(ErrorCode.UNKNOWN_SERVER_ERROR, None)
         self.topology = sent
@@ -140,7 +140,7 @@ class StreamsMemberUpdate:
     def _update_member(self) -> None:
         group, context = self._group, self._context
         group_id, at_ms = group.group_id, context.wall_ms
-        if not self.is_known:
+        if not self.is_member:
             joined = StreamsMemberJoined(
                 group_id=group_id,
                 at_ms=at_ms,
@@ -258,7 +258,7 @@ class StreamsMemberUpdate:
     ) -> tuple[Cause | None, str, str]:
         """Why the group epoch rises, in words where the cause alone does not say it, and the member behind it."""
         group = self._group
-        if not self.is_known:
+        if not self.is_member:
             return Cause.NEW_MEMBER, "", self._member_id
         if self.metadata != self._before:
             return Cause.METADATA_CHANGED, "", self._member_id

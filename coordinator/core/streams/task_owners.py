@@ -7,18 +7,18 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from coordinator.core.streams.member import StreamsMember
-from coordinator.core.streams.tasks import each_task
+from coordinator.core.streams.tasks import flat_tasks
 
 TaskId = tuple[str, int]
 
 
 def _add(owners: dict[TaskId, set[str]], tasks: Mapping[str, Iterable[int]], process_id: str) -> None:
-    for task in each_task(tasks):
+    for task in flat_tasks(tasks):
         owners.setdefault(task, set()).add(process_id)
 
 
 def _discard(owners: dict[TaskId, set[str]], tasks: Mapping[str, Iterable[int]], process_id: str) -> None:
-    for task in each_task(tasks):
+    for task in flat_tasks(tasks):
         processes = owners.get(task)
         if processes is not None:
             processes.discard(process_id)
@@ -40,7 +40,7 @@ class TaskOwners:
     def own(self, member: StreamsMember) -> None:
         process_id, member_id = member.metadata.process_id, member.member_id
         for tasks in (member.current.assigned, member.current.pending):
-            for task in each_task(tasks.active):
+            for task in flat_tasks(tasks.active):
                 self.active[task], self.active_members[task] = process_id, member_id
             _add(self.standby, tasks.standby, process_id)
             _add(self.warmup, tasks.warmup, process_id)
@@ -49,7 +49,7 @@ class TaskOwners:
         """Take the tasks from a member; an active one that another process has by now is left to that."""
         process_id = member.metadata.process_id
         for tasks in (member.current.assigned, member.current.pending):
-            for task in each_task(tasks.active):
+            for task in flat_tasks(tasks.active):
                 if self.active.get(task) == process_id:
                     del self.active[task], self.active_members[task]
             _discard(self.standby, tasks.standby, process_id)

@@ -59,7 +59,7 @@ def tasks_of(claimed: Iterable[Any]) -> dict[str, tuple[int, ...]]:
     }
 
 
-def each_task(tasks: Mapping[str, Iterable[int]]) -> Iterator[tuple[str, int]]:
+def flat_tasks(tasks: Mapping[str, Iterable[int]]) -> Iterator[tuple[str, int]]:
     for subtopology_id, numbers in tasks.items():
         for number in numbers:
             yield subtopology_id, number

@@ -222,7 +222,7 @@ class NoCommits(Found, frozen=True):
     lag: int | None = None
 
 
-class Take(msgspec.Struct, frozen=True):
+class Takeover(msgspec.Struct, frozen=True):
     """When a client took an instance id from another one."""
 
     at_ms: int
@@ -233,7 +233,7 @@ class SharedInstanceId(Found, frozen=True):
     """Clients with one group.instance.id take it from each other."""
 
     instance_id: str
-    takes: tuple[Take, ...]
+    takes: tuple[Takeover, ...]
 
 
 class Leave(msgspec.Struct, frozen=True):

@@ -37,8 +37,8 @@ def _converted(history: FoldedGroup, event: schema.GroupConverted) -> None:
         apply_removal(history, departed, event.time_ms, event.seq)
     _apply_members(history, event, event.members)
     if event.group_type in OF_EPOCHS:
-        for each in event.members:
-            history.owners.is_given_back(each.member.member_id, each.partitions, event.time_ms)
+        for snapshot in event.members:
+            history.owners.is_given_back(snapshot.member.member_id, snapshot.partitions, event.time_ms)
 
 
 def _group_removed(history: FoldedGroup, event: schema.GroupRemoved) -> None:
@@ -129,24 +129,24 @@ def _snapshot(history: FoldedGroup, event: schema.GroupSnapshot) -> None:
 def _apply_members(history: FoldedGroup, event: WholeGroup, members: list[MemberSnapshot]) -> None:
     tracked, history.group_type, history.joined_ms = history.members, event.group_type, None
     history.members = {}
-    for each in members:
-        progress = event.progress.get(each.member.member_id)
-        before = tracked.get(each.member.member_id) or MemberSoFar(each.member)
+    for snapshot in members:
+        progress = event.progress.get(snapshot.member.member_id)
+        before = tracked.get(snapshot.member.member_id) or MemberSoFar(snapshot.member)
         # Only the events of this run of the coordinator know the software and the principal of the client.
-        knows_client = each.member.client_software_name or each.member.principal
-        member = each.member if knows_client else before.member
-        history.members[each.member.member_id] = msgspec.structs.replace(
+        knows_client = snapshot.member.client_software_name or snapshot.member.principal
+        member = snapshot.member if knows_client else before.member
+        history.members[snapshot.member.member_id] = msgspec.structs.replace(
             before,
             member=member,
-            subscribed_topics=tuple(each.subscribed_topics),
-            partitions=each.partitions,
-            unnamed_partitions=each.unnamed_partitions,
+            subscribed_topics=tuple(snapshot.subscribed_topics),
+            partitions=snapshot.partitions,
+            unnamed_partitions=snapshot.unnamed_partitions,
             revoking={} if progress is None else progress.revoking,
             is_revoking=progress is not None and progress.revoking_count > 0,
         )
         if not history.owners.are_complete:  # else it may be what they are to have, or had of a topic that is gone
-            history.owners.found(member, each.partitions)
-    history.owners.are_complete |= event.state == STABLE and not any(each.unnamed_partitions for each in members)
+            history.owners.found(member, snapshot.partitions)
+    history.owners.are_complete |= event.state == STABLE and not any(listed.unnamed_partitions for listed in members)
     latest = history.latest_stable
     are_complete = latest is not None and (latest.created_seq, latest.generation_id) == (
         event.created_seq,
@@ -163,11 +163,11 @@ def _note_lost(
     history: FoldedGroup, event: WholeGroup, members: list[MemberSnapshot], tracked: Mapping[str, MemberSoFar]
 ) -> None:
     """A group that changes its type gives its members what the other type had assigned last, which may be less."""
-    for each in members:
-        before = tracked.get(each.member.member_id)
-        if before is not None and not each.unnamed_partitions:
-            lost = without(before.partitions, each.partitions)
-            history.owners.revoked(each.member.member_id, lost, event.time_ms, is_unsure=True)
+    for snapshot in members:
+        before = tracked.get(snapshot.member.member_id)
+        if before is not None and not snapshot.unnamed_partitions:
+            lost = without(before.partitions, snapshot.partitions)
+            history.owners.revoked(snapshot.member.member_id, lost, event.time_ms, is_unsure=True)
 
 
 def _inherit(history: FoldedGroup, event: WholeGroup, members: list[MemberSnapshot]) -> None:

@@ -292,7 +292,7 @@ def _stable(history: FoldedGroup, event: schema.GenerationStable) -> None:
         generation.reconciliations.ended()
     if generation.is_epoch:
         # Who joined since it started, without raising another epoch, is a member of this one.
-        generation.changes.joined += history.pending.take_joined()
+        generation.changes.joined += history.pending.pop_joined()
     history.ended.append(generation)
     # Logs of another Kafka's brokers name no partitions.
     are_recorded = not generation.has_gap and event.partitions is not None

@@ -57,7 +57,7 @@ class _Leaders:
         """The last sign of the leader, among the events about itself."""
         self._stopped_ms: int | None = None
         """When it was stopped, if that was its last sign."""
-        self._taken_over: LeadershipTaken | None = None
+        self._takeover: LeadershipTaken | None = None
         """Its takeover, until it tells of its start."""
         self._is_reported = False
         """Whether that was told: its start says nothing more."""
@@ -94,7 +94,7 @@ class _Leaders:
             case CoordinatorStarted():
                 if not self._is_reported:
                     yield self._started(event)
-                self._stopped_ms, self._taken_over, self._is_reported = None, None, False
+                self._stopped_ms, self._takeover, self._is_reported = None, None, False
         self._last = Sign(event.node_id, event.time_ms)
 
     def _node(self, event: CoordinatorEvent) -> int | None:
@@ -126,7 +126,7 @@ class _Leaders:
     def _led(self, event: LeadershipTaken) -> Iterator[CoordinatorAway]:
         before = self._sign_before(event)
         if before is None or before.node_id == event.node_id:
-            self._taken_over = self._taken_over or event
+            self._takeover = self._takeover or event
             return
         is_stopped = self._stopped_ms is not None
         yield CoordinatorAway(
@@ -139,7 +139,7 @@ class _Leaders:
             end=End.IN_ORDER if is_stopped else End.WITHOUT_STOP,
             evidence=SEEN if is_stopped else DERIVED,
         )
-        self._stopped_ms, self._taken_over, self._is_reported = None, event, True
+        self._stopped_ms, self._takeover, self._is_reported = None, event, True
 
     def _started(self, event: CoordinatorStarted) -> CoordinatorAway:
         before, first_ms = self._last, self._history.first_ms
@@ -154,7 +154,7 @@ class _Leaders:
             kind=AbsenceKind.STARTED,
             at_ms=event.time_ms,
             from_ms=from_ms,
-            until_ms=event.time_ms if self._taken_over is None else self._taken_over.time_ms,
+            until_ms=event.time_ms if self._takeover is None else self._takeover.time_ms,
             end=End.IN_ORDER if is_stopped else _untold_end(event),
             evidence=SEEN if is_stopped else UNKNOWN if from_ms is None else DERIVED,
         )

@@ -113,7 +113,7 @@ def _id_of(trigger: Trigger) -> str | None:
 
 def _all_triggers(generation: Generation) -> list[Trigger]:
     """The recorded triggers, and the changes of the members that are not among them, in order."""
-    found = {(each.cause, _id_of(each)): each for each in generation.triggers}
+    found = {(recorded.cause, _id_of(recorded)): recorded for recorded in generation.triggers}
     changes = generation.changes
     for removed in changes.removed:
         trigger = Trigger(removed.cause, removed.member, removed.reason, removed.at_ms)

@@ -72,8 +72,8 @@ class Context:
 
     def _was_removed_again(self, removal: Removal, by_ms: int) -> bool:
         """Whether a load took the removal back, and the member was removed later."""
-        removals = (each for generation in self.history.generations for each in generation.changes.removed)
-        later = (each.member.member_id for each in removals if removal.at_ms < each.at_ms <= by_ms)
+        removals = (removed for generation in self.history.generations for removed in generation.changes.removed)
+        later = (removed.member.member_id for removed in removals if removal.at_ms < removed.at_ms <= by_ms)
         return removal.member.member_id in later
 
     def rejected_in_silence(self, removal: Removal) -> RequestRejected | None:

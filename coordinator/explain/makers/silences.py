@@ -137,11 +137,11 @@ def _is_back(removal: Removal, joined: Joining) -> bool:
 def joined_from(history: GroupHistory, generation: Generation) -> Iterator[Joining]:
     """Who joined in this generation's rebalance, and until a client counts as another one, in the next ones."""
     until_ms = max((removal.at_ms for removal in generation.changes.removed), default=0) + RETURN_MS
-    newest_first = takewhile(lambda each: each.first_seq >= generation.first_seq, reversed(history.generations))
-    for each in reversed([*newest_first]):
-        if (each.started_ms or 0) > until_ms:
+    newest_first = takewhile(lambda later: later.first_seq >= generation.first_seq, reversed(history.generations))
+    for later in reversed([*newest_first]):
+        if (later.started_ms or 0) > until_ms:
             return
-        yield from each.changes.joined
+        yield from later.changes.joined
     yield from history.pending_changes.joined
 
 

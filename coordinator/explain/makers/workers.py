@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from coordinator.explain.claims.claim import Claim, derived, seen
 from coordinator.explain.claims.workers import TasksOf, WorkersGiveUp, WorkersGot, WorkersRun, WorkersWait
 from coordinator.explain.makers.context import Context
-from coordinator.explain.workers import each_of, gained
+from coordinator.explain.workers import gained, task_set
 
 
 def worker_claims(context: Context) -> Iterator[Claim]:
@@ -20,7 +20,7 @@ def worker_claims(context: Context) -> Iterator[Claim]:
     yield WorkersRun(
         workers=len(workers),
         connectors=sum(len(worker.connectors) for worker in workers),
-        tasks=sum(len(each_of(worker.tasks)) for worker in workers),
+        tasks=sum(len(task_set(worker.tasks)) for worker in workers),
         config_offsets=(min(offsets), max(offsets)),
         unnamed=sum(worker.unnamed_tasks for worker in workers),
         evidence=evidence,
@@ -29,7 +29,7 @@ def worker_claims(context: Context) -> Iterator[Claim]:
         gains = tuple(TasksOf(part.member, tuple(sorted(new))) for part in parts if (new := gained(part)))
         yield WorkersGot(gains=gains, evidence=derived(generation.last_seq))
     losses = tuple(
-        TasksOf(part.member, tuple(sorted(each_of(part.worker.revoked))))
+        TasksOf(part.member, tuple(sorted(task_set(part.worker.revoked))))
         for part in parts
         if part.worker is not None and part.worker.revoked
     )

@@ -172,7 +172,7 @@ def assignor_change(change: AssignorChange) -> str:
 
 
 def _right_is_missing(claim: Advice, wording: Wording) -> str:
-    refused = next(each for each in claim.because if isinstance(each, Refused))
+    refused = next(reason for reason in claim.because if isinstance(reason, Refused))
     resource = f"{refused.resource_type.lower()} {plain(refused.resource_name)}"
     return (
         f"give its principal {refused.operation} of {resource} again, or stop it: nothing is wrong with its process,"

@@ -221,7 +221,7 @@ def _caused(claim: Caused, wording: Wording) -> str:
 def _topics_found(claim: TopicsFound, wording: Wording) -> str:
     if not claim.found:
         return "the topics of its regular expressions were looked up"
-    parts = [_pattern_topics(each) for each in claim.found[:PATTERNS_NAMED]]
+    parts = [_pattern_topics(pattern) for pattern in claim.found[:PATTERNS_NAMED]]
     return f"regular expressions were looked up: {listed(parts, more=max(0, len(claim.found) - PATTERNS_NAMED))}"
 
 

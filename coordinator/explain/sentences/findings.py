@@ -214,11 +214,11 @@ def _no_commits(claim: found.NoCommits, clock: Clock) -> FindingWords:
 
 
 def _shared_instance_id(claim: found.SharedInstanceId, clock: Clock) -> FindingWords:
-    clients = sorted({label(each.client) for each in claim.takes})
+    clients = sorted({label(takeover.client) for takeover in claim.takes})
     return FindingWords(
         f"{' and '.join(clients)} take the group.instance.id {plain(claim.instance_id)} from each other:"
         f" {len(claim.takes)} times in {_took(claim)}",
-        _newest(f"{clock(each.at_ms)} {label(each.client)} took it" for each in claim.takes),
+        _newest(f"{clock(takeover.at_ms)} {label(takeover.client)} took it" for takeover in claim.takes),
         "give each consumer a group.instance.id of its own: the one that loses it is fenced, or joins again",
         plain(claim.instance_id),
     )

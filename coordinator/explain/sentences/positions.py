@@ -42,7 +42,7 @@ def deleted_unread(claim: DeletedUnread) -> str:
 
 def waits(claim: WaitsForTransaction, clock: Clock) -> Iterator[str]:
     """A sentence about each partition that waits, as far as they are named."""
-    yield from (f"{wait(each, clock)}." for each in claim.waits[:NAMED])
+    yield from (f"{wait(waiting, clock)}." for waiting in claim.waits[:NAMED])
     more = len(claim.waits) - NAMED
     if more > 0:
         yield f"{counted(more, 'more partition waits', 'more partitions wait')} for transactions."

@@ -137,7 +137,7 @@ def _why_inconsistent(event: RequestRejected, protocol: Protocol) -> str:
         )
     if not event.protocols:
         return "it offers no assignor that all members have"
-    offered = listed([plain(each) for each in event.protocols])
+    offered = listed([plain(assignor) for assignor in event.protocols])
     if not event.group_protocols:
         return protocol.cannot_share(offered)
     shared = listed([plain(group_protocol) for group_protocol in event.group_protocols])

@@ -95,7 +95,7 @@ def _lets_locks_end(claim: share.LetsLocksEnd, clock: Clock) -> FindingWords:
 
 
 def _takes_all(claim: share.TakesAll, clock: Clock) -> FindingWords:
-    others = [_who(each) for each in claim.others[:OTHERS_NAMED]]
+    others = [_who(other) for other in claim.others[:OTHERS_NAMED]]
     names = listed(others, more=len(claim.others) - len(others))
     return FindingWords(
         f"{_who(claim.member)} acquired all of {counted(claim.acquired, 'record')} in {_took(claim)}, and {names} none",

@@ -122,7 +122,7 @@ class LogDirectories:
         except OSError as problem:
             return is_disk_failure(problem)
 
-    def take_offline(self, directory: LogDirectory) -> list[PartitionLog]:
+    def set_offline(self, directory: LogDirectory) -> list[PartitionLog]:
         """A directory of `online` has failed: use it no more. Return its logs that are open, for `close_offline`."""
         self.online.remove(directory)
         del self._by_id[directory.directory_id]

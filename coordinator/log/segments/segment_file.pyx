@@ -69,10 +69,10 @@ cdef class SegmentFile:
             self.track(header.size_in_bytes, header.last_offset, header.max_timestamp_ms)
 
     cpdef append_prebuilt(self, bytes data, batches, int64_t max_timestamp_ms):
-        cdef PrebuiltBatch each
+        cdef PrebuiltBatch batch
         self.write(data)
-        for each in batches:
-            self.track(len(each.data), each.last_offset, max_timestamp_ms)
+        for batch in batches:
+            self.track(len(batch.data), batch.last_offset, max_timestamp_ms)
 
     def track_batch(self, int64_t size_in_bytes, int64_t last_offset, int64_t max_timestamp_ms):
         self.track(size_in_bytes, last_offset, max_timestamp_ms)

@@ -36,7 +36,7 @@ from coordinator.front.dispatch import DEFERRED, NO_RESPONSE, DispatchTable, wit
 from coordinator.front.request_context import RequestContext
 from coordinator.log.partition.partition_log import PartitionLog
 from coordinator.metadata.image import MetadataImage
-from coordinator.node.handlers.each_partition import answer_each_partition
+from coordinator.node.handlers.partition_steps import answer_partitions
 from coordinator.node.handlers.partition_verification import PartitionVerification
 from coordinator.node.node_context import NodeContext
 from coordinator.runtime.slices import Slices, Steps, awaited
@@ -197,7 +197,7 @@ class DataHandlers:
         def answer(topic: str, requested: OffsetForLeaderPartition) -> EpochEndOffset:
             return _epoch_end(self._node.partitions.locate(topic, requested.partition), requested, current)
 
-        topics = yield from answer_each_partition(
+        topics = yield from answer_partitions(
             ((topic.topic, topic.partitions) for topic in request.topics),
             answer,
             lambda topic, partitions: OffsetForLeaderTopicResult(topic=topic, partitions=partitions),

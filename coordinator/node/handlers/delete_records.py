@@ -18,7 +18,7 @@ from coordinator.front.request_context import RequestContext
 from coordinator.internal_topics import READ_ONLY_TOPICS
 from coordinator.log.errors import OffsetOutOfRange
 from coordinator.log.partition.partition_log import PartitionLog
-from coordinator.node.handlers.each_partition import answer_each_partition
+from coordinator.node.handlers.partition_steps import answer_partitions
 from coordinator.runtime.slices import Steps
 
 HIGH_WATERMARK: Final = -1
@@ -60,7 +60,7 @@ class DeleteRecordsHandler:
                 advanced.append(result)
             return result
 
-        topics = yield from answer_each_partition(
+        topics = yield from answer_partitions(
             ((name, offsets.items()) for name, offsets in requested.items()),
             answer,
             lambda topic, partitions: DeleteRecordsTopicResult(name=topic, partitions=partitions),

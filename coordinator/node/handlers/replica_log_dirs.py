@@ -10,7 +10,7 @@ from _wire.messages.alter_replica_log_dirs import (
 from coordinator.broker.directories.replica_moves import ReplicaMoves
 from coordinator.front.dispatch import DispatchTable
 from coordinator.front.request_context import RequestContext
-from coordinator.node.handlers.each_partition import answer_each_partition
+from coordinator.node.handlers.partition_steps import answer_partitions
 from coordinator.runtime.slices import Steps
 
 
@@ -24,7 +24,7 @@ class ReplicaLogDirsHandler:
         self._replica_moves = replica_moves
 
     def add_to(self, table: DispatchTable) -> None:
-        table.add("AlterReplicaLogDirs", self.alter, _error_for_each)
+        table.add("AlterReplicaLogDirs", self.alter, _error_by_partition)
 
     def alter(self, request: AlterReplicaLogDirsRequest, call: RequestContext) -> Steps[AlterReplicaLogDirsResponse]:
         """Of a partition that is listed twice, the last directory counts, as on Kafka."""
@@ -40,7 +40,7 @@ class ReplicaLogDirsHandler:
             error = self._replica_moves.alter(topic, index, path)
             return AlterReplicaLogDirPartitionResult(partition_index=index, error_code=error)
 
-        results = yield from answer_each_partition(
+        results = yield from answer_partitions(
             ((name, paths.items()) for name, paths in requested.items()),
             answer,
             lambda topic, partitions: AlterReplicaLogDirTopicResult(topic_name=topic, partitions=partitions),
@@ -48,7 +48,7 @@ class ReplicaLogDirsHandler:
         return AlterReplicaLogDirsResponse(results=results)
 
 
-def _error_for_each(
+def _error_by_partition(
     request: AlterReplicaLogDirsRequest, error: ErrorCode, api_version: int
 ) -> AlterReplicaLogDirsResponse:
     """The error of each partition that was asked for; there is no other place for it."""

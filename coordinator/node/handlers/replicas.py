@@ -27,7 +27,7 @@ from coordinator.front.dispatch import DispatchTable
 from coordinator.front.request_context import RequestContext
 from coordinator.metadata.image import MetadataImage
 from coordinator.metadata.leadership import NO_LEADER, Leadership
-from coordinator.node.handlers.each_partition import answer_each_partition
+from coordinator.node.handlers.partition_steps import answer_partitions
 from coordinator.node.handlers.request_timeouts import within_timeout
 from coordinator.runtime.slices import Steps
 
@@ -61,7 +61,7 @@ class ReplicaHandlers:
     ) -> Steps[AlterPartitionReassignmentsResponse]:
         if request.topics and request.timeout_ms <= 0:
             return _reassign_error(request, ErrorCode.REQUEST_TIMED_OUT, call.api_version)
-        responses = yield from answer_each_partition(
+        responses = yield from answer_partitions(
             ((topic.name, topic.partitions) for topic in request.topics),
             self._reassign,
             lambda topic, partitions: ReassignableTopicResponse(name=topic, partitions=partitions),
@@ -97,7 +97,7 @@ class ReplicaHandlers:
             # Kafka leaves out partitions that need no election when all are asked for.
             results = [ReplicaElectionResult(topic=name) for name in self._image.topics]
         else:
-            results = yield from answer_each_partition(
+            results = yield from answer_partitions(
                 ((topic_partition.topic, topic_partition.partitions) for topic_partition in request.topic_partitions),
                 self._election,
                 lambda topic, partitions: ReplicaElectionResult(topic=topic, partition_result=partitions),

@@ -26,7 +26,7 @@ from _wire.messages.share_fetch import (
     ShareFetchRequest,
     ShareFetchResponse,
 )
-from coordinator.broker.share.acknowledging import Acknowledgements, acknowledge_each
+from coordinator.broker.share.acknowledging import Acknowledgements, acknowledge_partitions
 from coordinator.broker.share.fetch_service import RECORD_LIMIT, ShareFetchTerms, failed_partition
 from coordinator.broker.share.sessions import CLOSING_EPOCH, OPENING_EPOCH, ShareSession, TopicIdPartition
 from coordinator.front.authorization import ALLOW_ALL, Authorizer
@@ -259,7 +259,7 @@ class ShareHandlers:
         """Begin what a request acknowledges."""
         can_renew = api_version >= RENEWALS_VERSION
         return (
-            yield from acknowledge_each(
+            yield from acknowledge_partitions(
                 self._plane.share_partitions,
                 *_named(request),
                 named.items(),

@@ -166,10 +166,10 @@ class TopicHandlers:
         if call.api_version < TOPIC_STATES_VERSION:
             requested = [DeleteTopicState(name=name) for name in request.topic_names]
         valid, responses = yield from _split_valid(requested)
-        responses += yield from self._delete_each_once(valid, mutation_counter(call, DELETE_STRICT_SINCE))
+        responses += yield from self._delete_distinct(valid, mutation_counter(call, DELETE_STRICT_SINCE))
         return (yield from answer_when_committed(self._metadata, DeleteTopicsResponse(responses=responses)))
 
-    def _delete_each_once(
+    def _delete_distinct(
         self, requested: list[DeleteTopicState], count_mutations: Callable[[int], None]
     ) -> Steps[list[DeletableTopicResult]]:
         """Delete topics that are named by name or by id, each at most once; one that is named by both stays."""

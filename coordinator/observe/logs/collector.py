@@ -111,7 +111,7 @@ class Collector:
                 reading, is_sure = choose(kept.entry.readings, self._seen_ids)
                 if not is_sure and not self._is_requested(reading):
                     reading, _ = choose(
-                        [each for each in kept.entry.readings if self._is_requested(each)], self._seen_ids
+                        [option for option in kept.entry.readings if self._is_requested(option)], self._seen_ids
                     )
                 if not self._is_requested(reading):
                     continue

@@ -19,10 +19,10 @@ class DrainedCollector(Collector):
     def drain(self) -> Iterator[tuple[int, Statement]]:
         """Time that never goes back (ms), and statement, in the order of the lines."""
         kept, self._kept = self._kept, []
-        for each in kept:
-            self._kept = [each]
+        for line in kept:
+            self._kept = [line]
             for statement in self._decided():
-                yield each.order[0], statement
+                yield line.order[0], statement
         self._kept, self._first_of_file = [], 0
         if len(self._seen) > DOUBLES_REMEMBERED:
             self._seen.clear()

@@ -122,7 +122,7 @@ def log_files(paths: Sequence[str], notes: list[str]) -> list[LogFile]:
 def _expanded(path: str) -> Iterator[Path]:
     plain = Path(path)
     if plain.is_dir():
-        yield from sorted(each for each in plain.rglob("*") if each.is_file())
+        yield from sorted(file for file in plain.rglob("*") if file.is_file())
     elif plain.exists():
         yield plain
     else:

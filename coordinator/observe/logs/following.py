@@ -294,7 +294,7 @@ class LogFollower:
         self._scanner_of_format()
         while self._begin < whole:
             part = self._part_at(self._begin)
-            end = min([each.at for each in self._parts if each.at > self._begin] + [whole])
+            end = min([later.at for later in self._parts if later.at > self._begin] + [whole])
             first = part.line - self._data.count(b"\n", 0, part.at)
             yield from self._stated(Window(self._data, self._begin, end, first), part.number)
             self._begin = end

@@ -93,8 +93,8 @@ def find(path: Path, begin: FileBegin) -> LogFile | None:
     """The file of a log that begins like this, whatever its name is by now. Of copies it is the one that is written."""
 
     def look() -> LogFile | None:
-        for each in (path, *siblings(path)):
-            found = opened(each)
+        for candidate in (path, *siblings(path)):
+            found = opened(candidate)
             if found is not None:
                 if begin.is_of(_begin_of(found)):
                     return found
@@ -109,13 +109,13 @@ def following(path: Path, first_time: bytes, begins_before: Collection[FileBegin
 
     def look() -> LogFile | None:
         best: tuple[bytes, LogFile] | None = None
-        for each in (*siblings(path), path):
-            found = opened(each)
+        for candidate in (*siblings(path), path):
+            found = opened(candidate)
             if found is None:
                 continue
             data = _begin_of(found)
             time = time_of(data) or LAST
-            is_later = time >= first_time and (time != LAST or each == path)
+            is_later = time >= first_time and (time != LAST or candidate == path)
             is_new = FileBegin.of(data) is not None and not any(begin.is_of(data) for begin in begins_before)
             if is_new and is_later and (best is None or time <= best[0]):
                 if best is not None:
@@ -148,9 +148,9 @@ def _undisturbed(
 def _names(path: Path) -> list[tuple[str, int]]:
     """The files of a log, and which file each name is of."""
     found = []
-    for each in (path, *siblings(path)):
+    for file in (path, *siblings(path)):
         try:
-            found.append((each.name, each.stat().st_ino))
+            found.append((file.name, file.stat().st_ino))
         except OSError:
             continue  # it has just been renamed
     return found

@@ -298,7 +298,7 @@ class Scanner:
         if latest_ms is not None and latest_ms - ORDER_MS <= time_ms <= latest_ms + GAP_MS:
             self._latest_ms[line.stream] = max(latest_ms, time_ms)
             return False
-        after = [found for each in self._following(end, line.stream, LINES_AFTER_MAX) if (found := self._peek(each))]
+        after = [found for later in self._following(end, line.stream, LINES_AFTER_MAX) if (found := self._peek(later))]
         before = self._before(start, line) if latest_ms is None else latest_ms
         if before is not None:
             # Lines after it are compared with this one, not with others that are out of order.
@@ -312,8 +312,8 @@ class Scanner:
 
     def _before(self, start: int, line: Line) -> int | None:
         """The time of the nearest line before."""
-        for each in self._preceding(start, line.stream, LINES_AFTER_MAX):
-            found = self._peek(each)
+        for earlier in self._preceding(start, line.stream, LINES_AFTER_MAX):
+            found = self._peek(earlier)
             if found is not None:
                 return found
         return None
@@ -335,7 +335,7 @@ def _is_set_back(time_ms: int, before_ms: int, after: list[int]) -> bool:
     Lines of the same time do not show it: who forges one can forge several. The last of many that were written at once
     after a clock was set has lines of later times after it.
     """
-    later = [each for each in after if abs(each - time_ms) > ORDER_MS]
+    later = [after_ms for after_ms in after if abs(after_ms - time_ms) > ORDER_MS]
     if not later:
         return False
     if before_ms - time_ms <= HOUR_MS:

@@ -89,7 +89,7 @@ def recognised(text: str, allowed: tuple[str, ...] | None, begins: re.Pattern[st
         assert line is not None, chain
         if line.is_whole or begins.match(line.text) or (chain and PREFIX.match(line.text)):
             return chain, line
-        names = STEPS if allowed is None else [each for each in STEPS if each in allowed]
+        names = STEPS if allowed is None else [name for name in STEPS if name in allowed]
         step = next((name for name in names if STEPS[name](line.text) is not None), None)
         if step is None:
             return None

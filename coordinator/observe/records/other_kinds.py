@@ -152,7 +152,7 @@ def _streams_current(key: bytes, value: bytes | None) -> CurrentAssignment | Non
         return None
     stored = decode_versioned(StreamsGroupCurrentMemberAssignmentValue, value)
     tasks = (*stored.active_tasks, *stored.active_tasks_pending_revocation)
-    held = ((each.subtopology_id, each.partitions) for each in tasks)
+    held = ((task_ids.subtopology_id, task_ids.partitions) for task_ids in tasks)
     return _current(named, stored.member_epoch, stored.state == _STABLE_TASKS, held, STREAMS)
 
 

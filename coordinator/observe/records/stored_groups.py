@@ -151,8 +151,8 @@ class StoredGroups:
             if group.type and (commits or group.generation >= 0):
                 found.append(_listed(group_id, group, commits, last_commit_ms))
         listed_ids = {group_id for group_id, *_ in table}
-        others = ((group_id, each) for group_id, each in self._groups.items() if group_id not in listed_ids)
-        found += [_listed(group_id, each, 0, -1) for group_id, each in others if each.type]
+        others = ((group_id, other) for group_id, other in self._groups.items() if group_id not in listed_ids)
+        found += [_listed(group_id, other, 0, -1) for group_id, other in others if other.type]
         return sorted(found, key=lambda listed_by_records: listed_by_records.group_id)
 
 

@@ -216,5 +216,5 @@ def test_locks_are_renewed_only_by_requests_that_may(shares):
 def test_partitions_without_acknowledgements_are_mentioned_beside_others_only(shares):
     first, second = ((shares.topic_ids["orders"], partition) for partition in (0, 1))
     some = AcknowledgementBatch(first_offset=0, last_offset=3, acknowledge_types=ACCEPT)
-    assert shares.acknowledge_each({first: [], second: []}) == {}
-    assert shares.acknowledge_each({first: [some], second: []}) == {first: ErrorCode.NONE, second: ErrorCode.NONE}
+    assert shares.acknowledge_partitions({first: [], second: []}) == {}
+    assert shares.acknowledge_partitions({first: [some], second: []}) == {first: ErrorCode.NONE, second: ErrorCode.NONE}

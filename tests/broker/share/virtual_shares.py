@@ -6,7 +6,7 @@ from typing import Any, Final
 from _wire.errors import ErrorCode
 from _wire.messages.share_acknowledge import AcknowledgementBatch
 from _wire.messages.share_fetch import PartitionData
-from coordinator.broker.share.acknowledging import Acknowledgements, acknowledge_each
+from coordinator.broker.share.acknowledging import Acknowledgements, acknowledge_partitions
 from coordinator.broker.share.fetch_service import ShareFetchService, ShareFetchTerms
 from coordinator.broker.share.settings import ShareRecordSettings
 from coordinator.broker.share.share_partition import SharePartition
@@ -83,7 +83,7 @@ class VirtualShares(VirtualBroker):
         self._acknowledge({key: made}, member, may_renew, lambda result: errors.append(result.errors[key]))
         return errors
 
-    def acknowledge_each(
+    def acknowledge_partitions(
         self, batches: Mapping[tuple[bytes, int], list[AcknowledgementBatch]], member: str = "a"
     ) -> dict[tuple[bytes, int], ErrorCode]:
         """The error of each partition that is mentioned, when all is stored."""
@@ -98,7 +98,7 @@ class VirtualShares(VirtualBroker):
         may_renew: bool,
         done: Callable[[Acknowledgements], None],
     ) -> None:
-        steps = acknowledge_each(
+        steps = acknowledge_partitions(
             self.share_partitions,
             GROUP,
             member,

@@ -10,7 +10,7 @@ import pytest
 
 import coordinator.cluster
 from coordinator.cluster.brokers.errors import BrokerError
-from coordinator.cluster.brokers.tasks import Tasks, ask_each, completed
+from coordinator.cluster.brokers.tasks import Tasks, ask_about_all, completed
 from coordinator.runtime.slices import Slices, Steps, awaited
 
 FOLDER = Path(coordinator.cluster.__file__).parent
@@ -143,7 +143,7 @@ def test_so_many_are_asked_about_at_once(at_once: int) -> None:
         most = max(most, len(waiting))
 
     async def story() -> None:
-        task = Tasks().start(ask_each(range(10), ask, at_once))
+        task = Tasks().start(ask_about_all(range(10), ask, at_once))
         while not task.done():
             await asyncio.sleep(0)
             if waiting:

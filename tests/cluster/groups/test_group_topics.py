@@ -20,13 +20,13 @@ class Topics:
         self.answers = answers
         self.asked: list[list[str]] = []
         self.is_listed = False
-        self.all = SimpleNamespace(are_known=lambda fresh: self.is_listed, know=self._list)
+        self.all = SimpleNamespace(are_listed=lambda fresh: self.is_listed, know=self._list)
 
     def _list(self, listed: Callable[[bool], None], *, fresh: bool) -> None:
         self.is_listed = self.answers
         listed(self.answers)
 
-    def are_known(self, names: Iterable[str]) -> bool:
+    def are_answered(self, names: Iterable[str]) -> bool:
         return self.known.issuperset(names)
 
     def are_fresh(self, names: Iterable[str]) -> bool:
@@ -74,12 +74,12 @@ def test_a_load_fails_and_is_tried_again_if_the_cluster_does_not_tell():
 def test_a_request_waits_for_what_it_names_and_one_that_joins_for_what_is_fresh():
     topics = Topics("a")
     of_groups = topics_for(topics, g=group("consumer", "a"))
-    assert of_groups.are_known(heartbeat())
-    assert of_groups.are_known(heartbeat("a"))
-    assert not of_groups.are_known(heartbeat("a", joins=True))
-    assert not of_groups.are_known(heartbeat("new"))
+    assert of_groups.can_decide(heartbeat())
+    assert of_groups.can_decide(heartbeat("a"))
+    assert not of_groups.can_decide(heartbeat("a", joins=True))
+    assert not of_groups.can_decide(heartbeat("new"))
     assert at_once(of_groups.know(heartbeat("new")))
-    assert of_groups.are_known(heartbeat("new"))
+    assert of_groups.can_decide(heartbeat("new"))
     topics.answers = False
     assert not at_once(of_groups.know(heartbeat("another")))
 
@@ -88,11 +88,11 @@ def test_who_converts_a_classic_group_waits_for_the_topics_of_its_members():
     topics = Topics("a")
     topics.fresh = {"a"}
     of_groups = topics_for(topics, g=group("classic", "of-members"))
-    assert not of_groups.are_known(heartbeat("a", joins=True))
+    assert not of_groups.can_decide(heartbeat("a", joins=True))
     classic_join = Needed(group_id="g", named=["a"], joins=True)
-    assert of_groups.are_known(classic_join), "nothing is converted"
+    assert of_groups.can_decide(classic_join), "nothing is converted"
     assert at_once(of_groups.know(heartbeat("a", joins=True)))
-    assert of_groups.are_known(heartbeat("a", joins=True))
+    assert of_groups.can_decide(heartbeat("a", joins=True))
 
 
 @pytest.mark.parametrize("needed", [heartbeat(pattern="a.*"), heartbeat()])
@@ -100,12 +100,12 @@ def test_regular_expressions_wait_for_the_list_of_all_topics(needed: Needed):
     topics = Topics()
     of_groups = topics_for(topics, g=group("consumer", needs_topic_list=not needed.pattern))
     assert of_groups.uses_pattern(needed)
-    assert not of_groups.are_known(needed)
+    assert not of_groups.can_decide(needed)
     assert at_once(of_groups.know(needed))
-    assert of_groups.are_known(needed)
+    assert of_groups.can_decide(needed)
 
 
 def test_other_groups_need_no_list():
     of_groups = topics_for(Topics(), g=group("consumer"))
     assert not of_groups.uses_pattern(heartbeat())
-    assert of_groups.are_known(heartbeat())
+    assert of_groups.can_decide(heartbeat())

@@ -51,8 +51,8 @@ class ListingBrokers:
 async def known(names: TopicNames, *, fresh: bool = False) -> bool:
     listed = asyncio.get_running_loop().create_future()
     names.know(listed.set_result, fresh=fresh)
-    is_known: bool = await listed
-    return is_known
+    are_listed: bool = await listed
+    return are_listed
 
 
 def played(play: Callable[[ListingBrokers, TopicNames], Awaitable[None]]) -> None:
@@ -72,7 +72,7 @@ def played(play: Callable[[ListingBrokers, TopicNames], Awaitable[None]]) -> Non
 def test_the_names_are_listed_when_they_are_needed(is_long: bool):
     async def play(brokers: ListingBrokers, names: TopicNames) -> None:
         brokers.is_long = is_long
-        assert not names.are_known(fresh=False)
+        assert not names.are_listed(fresh=False)
         assert await known(names)
         assert set(names.topics) == {"orders", "payments"}
         assert names.topics_version == 1

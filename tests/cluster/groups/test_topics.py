@@ -171,7 +171,7 @@ def test_who_waits_is_told_that_the_cluster_does_not_answer(monkeypatch: pytest.
         answered: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
         cluster.know([ORDERS], answered.set_result)
         assert not await answered
-        assert not cluster.are_known([ORDERS])
+        assert not cluster.are_answered([ORDERS])
 
     played(play)
 

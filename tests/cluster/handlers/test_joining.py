@@ -37,7 +37,7 @@ class World:
             is_owned=lambda group_id: self.is_owned, has_sentinel=lambda group_id: self.has_sentinel, own=self._own
         )
         topics = SimpleNamespace(
-            are_known=lambda needed: self.topics_known,
+            can_decide=lambda needed: self.topics_known,
             know=self._know,
             uses_pattern=lambda needed: self.uses_pattern,
             are_computed_with=lambda group_id: self.is_computed_with,

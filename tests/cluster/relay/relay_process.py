@@ -24,7 +24,7 @@ from coordinator.cluster.relay.held_bytes import HeldBytes
 from coordinator.cluster.relay.relayed_connection import RelayParts
 from coordinator.cluster.relay.tap import Tap
 from coordinator.cluster.relay.upstreams import Upstreams
-from coordinator.cluster.watching import SILENCE_SECONDS, TAKEN_SECONDS
+from coordinator.cluster.watching import COLLECT_SECONDS, SILENCE_SECONDS
 from coordinator.config.network_keys import SOCKET_REQUEST_MAX_BYTES
 from coordinator.config.settings import Config
 from coordinator.front.connection_rate import ConnectionRate
@@ -64,8 +64,8 @@ def watching(pattern: str) -> Tap:
     loop, tap = asyncio.get_running_loop(), Tap(1, GroupPattern(pattern).matches)
 
     def take() -> None:
-        tap.take()
-        loop.call_later(TAKEN_SECONDS, take)
+        tap.drain()
+        loop.call_later(COLLECT_SECONDS, take)
 
     def find_silent() -> None:
         tap.find_silent()

@@ -55,7 +55,7 @@ class Side:
     @property
     def seen(self) -> list[Any]:
         """What was seen since, as it is read again."""
-        sightings, lost = self.tap.take()
+        sightings, lost = self.tap.drain()
         assert not lost and not self.problems
         return [decode_sighting(encode_sighting(sighting)) for sighting in sightings]
 
@@ -390,9 +390,9 @@ def test_what_nobody_takes_is_counted() -> None:
     for number in range(20_001):
         frame = encode_request(7, "c", HeartbeatRequest(group_id=GROUP, member_id=f"m-{number}"), 4)[4:]
         tap.request(connection, frame, 0, len(frame), len(frame))
-    sightings, lost = tap.take()
+    sightings, lost = tap.drain()
     assert (len(sightings), lost) == (20_000, 1)
-    assert tap.take() == ([], 0)
+    assert tap.drain() == ([], 0)
 
 
 def beat(side: Side, group_id: str, member_id: str) -> Any:
@@ -428,8 +428,8 @@ def test_members_beyond_the_bound_are_forgotten_and_seen_anew() -> None:
     for number in range(100_001):
         beat(side, GROUP, f"m-{number}")
         if number % 10_000 == 0:
-            side.tap.take()
-    side.tap.take()
+            side.tap.drain()
+    side.tap.drain()
     beat(side, GROUP, "m-100000")
     assert side.seen == []
     beat(side, GROUP, "m-1")
@@ -502,7 +502,7 @@ def test_a_heartbeat_with_something_else_is_read_anew(what: str) -> None:
     side = Side()
     side.tap.watch(lambda group_id: True)
     steady(side)
-    side.tap.take()
+    side.tap.drain()
     other: dict[str, dict[str, Any]] = {
         "generation": {"generation_id": 6},
         "member": {"member_id": "m-2"},
@@ -538,7 +538,7 @@ def test_a_member_that_has_left_and_comes_again_with_the_same_bytes_is_heard_ane
     goodbye = LeaveGroupRequest(group_id=GROUP, members=[MemberIdentity(member_id=MEMBER)])
     answer = LeaveGroupResponse(members=[MemberResponse(member_id=MEMBER)])
     assert side.answer(side.ask(goodbye, 5), answer, 5)
-    side.tap.take()
+    side.tap.drain()
     steady(side)
     assert [type(sighting) for sighting in side.seen] == [Heard]
 

@@ -11,7 +11,7 @@ from _wire.errors import NONE, ErrorCode
 from coordinator.core.streams import target
 from coordinator.core.streams.checks import derived_fields, durable_part
 from coordinator.core.streams.group import StreamsGroup
-from coordinator.core.streams.tasks import each_task
+from coordinator.core.streams.tasks import flat_tasks
 from coordinator.core.streams.workers import COMPUTE_STREAMS_TARGET, CREATE_INTERNAL_TOPICS
 from tests.core.consumer.delayed_work import DelayedWork
 from tests.core.streams.world import StreamsWorld, part, tasks_in, topology
@@ -166,7 +166,7 @@ class StreamsHistories(RuleBasedStateMachine):
             task
             for member in group.members.values()
             for tasks in (member.current.assigned, member.current.pending)
-            for task in each_task(tasks.active)
+            for task in flat_tasks(tasks.active)
         )
         assert not held or max(held.values()) == 1, "no task runs twice"
 
@@ -197,13 +197,13 @@ class StreamsHistories(RuleBasedStateMachine):
             group = self.group
             assert group is not None
         assert group.state == "Stable", (group.state, group.epoch, group.target_epoch)
-        held = Counter(task for member in group.members.values() for task in each_task(member.current.assigned.active))
+        held = Counter(task for member in group.members.values() for task in flat_tasks(member.current.assigned.active))
         assert held == Counter({(part_id, task): 1 for part_id in "01" for task in range(3)})
         by_process: dict[str, list[tuple[str, int]]] = {}
         for member in group.members.values():
             has = by_process.setdefault(member.metadata.process_id, [])
-            has += each_task(member.current.assigned.active)
-            has += each_task(member.current.assigned.standby)
+            has += flat_tasks(member.current.assigned.active)
+            has += flat_tasks(member.current.assigned.standby)
         assert all(len(has) == len(set(has)) for has in by_process.values())
 
 

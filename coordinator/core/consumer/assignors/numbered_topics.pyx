@@ -36,7 +36,7 @@ cdef class NumberedTopics:
         """The topics among them, ascending. Most members have their subscription from another member: same object."""
         cdef array.array numbers = self.numbers_of_subscriptions.get(topic_ids)
         if numbers is None:
-            numbers = array.array("i", sorted([self.numbers[each] for each in topic_ids if each in self.numbers]))
+            numbers = array.array("i", sorted([self.numbers[topic] for topic in topic_ids if topic in self.numbers]))
             self.numbers_of_subscriptions[topic_ids] = numbers
         return numbers
 

@@ -13,7 +13,7 @@ from coordinator.explain.claims.findings import (
     Leave,
     SharedInstanceId,
     StaticRestarts,
-    Take,
+    Takeover,
     WastedInstanceId,
 )
 from coordinator.explain.facts import Facts, densest
@@ -41,7 +41,7 @@ def shared_instance_id(facts: Facts, now_ms: int) -> Iterator[SharedInstanceId]:
                 from_ms=window[0].at_ms,
                 until_ms=window[-1].at_ms,
                 instance_id=instance_id,
-                takes=tuple(Take(replacement.at_ms, _taker(replacement)) for replacement in window),
+                takes=tuple(Takeover(replacement.at_ms, _taker(replacement)) for replacement in window),
                 evidence=derived(*(replacement.seq for replacement in window)),
             )
 

@@ -151,7 +151,7 @@ def stands_still(
         if others in found:
             yield StandsStill(
                 kind=Kind.STANDS_STILL,
-                from_ms=min(each.since_ms for each in found[others]),
+                from_ms=min(stalled.since_ms for stalled in found[others]),
                 until_ms=now_ms,
                 partitions=tuple(sorted(found[others], key=lambda standing: standing.since_ms)),
                 others=others,
@@ -190,8 +190,8 @@ def _standing(position: Position, owner: MemberRef) -> StandingPartition:
 
 def _others(owned: Sequence[Position], standing: Sequence[StandingPartition]) -> Goes:
     """What an owner's partitions do beside those that stand still."""
-    since_ms = min(each.since_ms for each in standing)
-    places = {(each.partition.topic, each.partition.partition) for each in standing}
+    since_ms = min(stalled.since_ms for stalled in standing)
+    places = {(stalled.partition.topic, stalled.partition.partition) for stalled in standing}
     others = [position.standing for position in owned if (position.topic, position.partition) not in places]
     if any((other.moved_ms or 0) > since_ms for other in others if other is not None):
         return Goes.ON

@@ -18,7 +18,7 @@ INTERVALS_MIN: Final = 2
 """In so many intervals something must have happened to be more than an accident."""
 STANDS_REPORTED_MS: Final = 120_000
 """A start offset that has not moved for so long is reported, as a committed offset is."""
-TAKES_ALL_MIN: Final = 100
+ALL_ACQUIRED_MIN: Final = 100
 """Of fewer records it means nothing that one member has acquired all."""
 RECORDS_NAMED_MAX: Final = 20
 OTHERS_NAMED_MAX: Final = 10
@@ -85,12 +85,12 @@ class _Of(NamedTuple):
 def _by_member(events: Sequence[ShareRecords]) -> dict[str, _Of]:
     found: dict[str, _Of] = {}
     for event in events:
-        for each in event.members:
-            of = found.get(each.member.member_id)
-            if of is None or (each.member.client_id and not of.member.client_id):
-                of = found[each.member.member_id] = _Of(each.member, *(of[1:] if of else ([], [])))
+        for counted in event.members:
+            of = found.get(counted.member.member_id)
+            if of is None or (counted.member.client_id and not of.member.client_id):
+                of = found[counted.member.member_id] = _Of(counted.member, *(of[1:] if of else ([], [])))
             of.events.append(event)
-            of.counts.append(each.counts)
+            of.counts.append(counted.counts)
     return found
 
 
@@ -135,15 +135,15 @@ def takes_all(facts: Facts, now_ms: int) -> Iterator[TakesAll]:
     if len(events) < INTERVALS_MIN or any(event.unnamed_members for event in events) or len(acquiring) != 1:
         return
     ((member_id, of),) = acquiring.items()
-    taking, acquired = history.members.get(member_id), of.sum("acquired")
-    if taking is None or acquired < TAKES_ALL_MIN or len(of.events) < INTERVALS_MIN:
+    acquirer, acquired = history.members.get(member_id), of.sum("acquired")
+    if acquirer is None or acquired < ALL_ACQUIRED_MIN or len(of.events) < INTERVALS_MIN:
         return
-    own = {(topic, index) for topic, indexes in taking.partitions.items() for index in indexes}
+    own = {(topic, index) for topic, indexes in acquirer.partitions.items() for index in indexes}
     others = [
-        each.member
-        for other_id, each in history.members.items()
+        other.member
+        for other_id, other in history.members.items()
         if other_id != member_id
-        and any((topic, index) in own for topic, indexes in each.partitions.items() for index in indexes)
+        and any((topic, index) in own for topic, indexes in other.partitions.items() for index in indexes)
     ]
     if others:
         yield TakesAll(

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from coordinator.core.consumer.assignors.registry import result_of
 from coordinator.core.streams.assignors.sticky import StreamsSubscriber, TaskSource, assignment_steps
-from coordinator.core.streams.tasks import TaskAssignment, each_task
+from coordinator.core.streams.tasks import TaskAssignment, flat_tasks
 from tests.examples import examples
 from tests.golden_vectors import golden_vectors
 
@@ -56,7 +56,7 @@ def test_each_task_has_one_owner_and_standbys_elsewhere(
     found = result_of(assignment_steps(subscribers, processes, sources, standbys))
     assert found.keys() == {subscriber.member_id for subscriber in subscribers}
     all_tasks = {(source.subtopology_id, task) for source in sources for task in range(source.tasks)}
-    active = Counter(task for assigned in found.values() for task in each_task(assigned.active))
+    active = Counter(task for assigned in found.values() for task in flat_tasks(assigned.active))
     assert active == Counter(dict.fromkeys(all_tasks, 1))
     copies: Counter[tuple[str, int]] = Counter()
     for member_ids in processes.values():
@@ -64,7 +64,7 @@ def test_each_task_has_one_owner_and_standbys_elsewhere(
             task
             for member_id in member_ids
             for tasks in (found[member_id].active, found[member_id].standby)
-            for task in each_task(tasks)
+            for task in flat_tasks(tasks)
         ]
         assert len(held) == len(set(held)), "no process has a task twice"
         copies.update(held)

@@ -11,7 +11,7 @@ R = TypeVar("R")
 A = TypeVar("A")
 
 
-def answer_each_partition(
+def answer_partitions(
     topics: Iterable[tuple[T, Iterable[P]]], answer: Callable[[T, P], R], collect: Callable[[T, list[R]], A]
 ) -> Steps[list[A]]:
     """Return what `collect` makes of each topic and the answers for its partitions, in the order of the request.
