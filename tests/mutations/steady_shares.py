@@ -92,12 +92,6 @@ MUTANTS: Final = (
         "if damaged_batch(whole, offset) != NOT_DAMAGED:",
         "if False:",
     ),
-    Mutant(
-        "a read goes on though the segment is damaged",
-        "sequential_reads.view_on",
-        "if active.damages or offset < active.base_offset:",
-        "if offset < active.base_offset:",
-    ),
     # ---- writes
     Mutant(
         "a fenced leader writes states",

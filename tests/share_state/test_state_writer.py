@@ -90,6 +90,13 @@ def test_very_many_batches_are_written_both_ways() -> None:
         both.write(Update(0, 2, 0, 0, count, accepted(count)))
 
 
+def test_no_update_makes_a_state_too_large() -> None:
+    both = Both()
+    assert both.write(Update(0, 2, 0, 0, -1, accepted(BATCHES_MAX))) == [ErrorCode.NONE]
+    beyond = [StateBatch(BATCHES_MAX, BATCHES_MAX, 2, 1)]
+    assert both.write(Update(0, 2, 0, -1, -1, beyond)) == [ErrorCode.INVALID_REQUEST]
+
+
 def test_the_topic_is_looked_for_again_when_topics_change() -> None:
     world = World()
     world.initialize(0)

@@ -81,3 +81,15 @@ def test_damage_that_is_found_later_is_not_read(log):
     assert bytes(log.view(4, 1)) == before
     segment.file.write_at(third, 3 * len(before))
     assert bytes(log.view(3, 1)) == third, "it was read wrongly, and is right on the disk"
+
+
+def test_a_read_of_several_batches_that_goes_on_ends_before_damage(log):
+    size = len(batch("x"))
+    whole = bytes(log.view(0, 3 * size))
+    assert len(whole) == 3 * size
+    (segment,) = log.segments.items
+    segment.file.write_at(b"\xff" * 40, 4 * size + 20)
+    assert len(log.view(3, 3 * size)) == size
+    with pytest.raises(DamagedOffsets):
+        log.view(4, 3 * size)
+    assert len(log.view(5, 3 * size)) == 3 * size
