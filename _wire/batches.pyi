@@ -132,6 +132,6 @@ def next_offset_after(data: bytes | bytearray | memoryview) -> int:
 def damaged_batch(data: bytes | memoryview, offset: int) -> int:
     """Return the position of the first batch that seems damaged; -1 if there is none.
 
-    Its checksum is wrong, it is not whole, it lies before the batch that it follows, or it is the first one and lies
-    after `offset`, as only in a compacted log.
+    Its checksum is wrong, it is not whole, it lies before the batch that it follows, or it is the first one and ends
+    before `offset` (2**63 - 1: any may be the first), or lies after it, as only in a compacted log.
     """

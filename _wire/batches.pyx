@@ -377,7 +377,7 @@ def damaged_batch(data, int64_t offset):
                 return position
             if header is None or header.magic != 2 or header.base_offset < lowest_offset:
                 return position
-            if position == 0 and header.base_offset > offset:
+            if position == 0 and (header.base_offset > offset or header.last_offset < offset < INT64_MAX):
                 return position
             lowest_offset = header.last_offset + 1
             position += header.size_in_bytes

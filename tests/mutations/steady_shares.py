@@ -92,6 +92,12 @@ MUTANTS: Final = (
         "if damaged_batch(whole, offset) != NOT_DAMAGED:",
         "if False:",
     ),
+    Mutant(
+        "a read goes on with a batch that ends before its offset",
+        "batches.damaged_batch",
+        "or header.last_offset < offset < INT64_MAX",
+        "",
+    ),
     # ---- writes
     Mutant(
         "a fenced leader writes states",

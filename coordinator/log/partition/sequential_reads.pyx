@@ -24,7 +24,7 @@ cpdef view_on(LogEnd log, int64_t offset, int64_t max_bytes, int64_t limit):
     if not segments or offset >= limit or max_bytes <= 0:
         return None
     active = segments[len(segments) - 1]
-    if offset < active.base_offset:
+    if active.damages or offset < active.base_offset:
         return None
     found = (<dict>active.read_ends).get(offset)
     if found is None:

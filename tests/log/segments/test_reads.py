@@ -93,3 +93,15 @@ def test_a_read_of_several_batches_that_goes_on_ends_before_damage(log):
     with pytest.raises(DamagedOffsets):
         log.view(4, 3 * size)
     assert len(log.view(5, 3 * size)) == 3 * size
+
+
+@pytest.mark.parametrize("offset", [0, 90])
+def test_a_batch_whose_offset_was_overwritten_is_not_read_on(log, offset):
+    """The checksum does not cover it."""
+    size = len(batch("x"))
+    log.view(0, 3 * size)
+    (segment,) = log.segments.items
+    segment.file.write_at(offset.to_bytes(8, "big"), 3 * size)
+    with pytest.raises(DamagedOffsets):
+        log.view(3, 3 * size)
+    assert len(log.view(4, 3 * size)) == 3 * size
