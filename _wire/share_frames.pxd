@@ -14,6 +14,7 @@ from _wire.heartbeat_frames cimport Span, no_tags, take_span
 from _wire.primitives cimport (
     is_ascii, load_uint16, load_uint32, load_uint64, store_uint16, store_uint32, store_uint64,
 )
+from _wire.unsigned_varints cimport put_varint, varint_bytes
 
 cdef enum:
     SHARE_FETCH = 78
@@ -166,23 +167,6 @@ cdef inline bint end_share(const uint8_t *p, const ShareFields *fields) noexcept
 
 
 # ---------------------------------------------------------------------------------------------------------- the answer
-
-cdef inline Py_ssize_t varint_bytes(uint64_t number) noexcept:
-    cdef Py_ssize_t size = 1
-    while number >= 0x80:
-        number >>= 7
-        size += 1
-    return size
-
-
-cdef inline uint8_t *put_varint(uint8_t *out, uint64_t number) noexcept:
-    while number >= 0x80:
-        out[0] = <uint8_t>(number & 0x7F | 0x80)
-        number >>= 7
-        out += 1
-    out[0] = <uint8_t>number
-    return out + 1
-
 
 cdef inline bint has_lock_timeout(const ShareFields *fields) noexcept:
     return fields.api_key == SHARE_FETCH or fields.api_version >= WITH_RENEWAL

@@ -11,6 +11,7 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.string cimport memcpy
 
 from _wire.primitives cimport store_uint16, store_uint32, store_uint64
+from _wire.unsigned_varints cimport put_varint, varint_bytes
 from _wire.written_records cimport (
     WRITTEN_SIZE_BYTES, length_bytes, put_length, set_written_size, size_in_batch, written_size,
 )
@@ -187,20 +188,3 @@ cdef uint8_t *put_value(uint8_t *out, after, int64_t start_offset, bytes batches
         out[19] = 0
         out += BATCH_BYTES
     return out
-
-
-cdef inline uint8_t *put_varint(uint8_t *out, uint64_t number) noexcept:
-    while number >= 0x80:
-        out[0] = <uint8_t>(number & 0x7F | 0x80)
-        number >>= 7
-        out += 1
-    out[0] = <uint8_t>number
-    return out + 1
-
-
-cdef inline Py_ssize_t varint_bytes(uint64_t number) noexcept:
-    cdef Py_ssize_t size = 1
-    while number >= 0x80:
-        number >>= 7
-        size += 1
-    return size

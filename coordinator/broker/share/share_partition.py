@@ -246,7 +246,7 @@ class SharePartition(SharePartitionCore):
             try:
                 outcome = at_once(steps)
             except Exception as problem:
-                # A defect: whoever answers here has others to answer, too.
+                # A defect must not keep the share coordinator from answering other requests.
                 failed(problem)
                 return
             completed(outcome)

@@ -9,8 +9,9 @@ from libc.string cimport memcpy
 from _wire.commit_frames cimport UUID_BYTES
 from _wire.share_frames cimport (
     ACKNOWLEDGED_BYTES, ACQUIRED_BYTES, FETCHED_BYTES, SHARE_FETCH, ShareFields, answer_ends, put_acknowledged,
-    put_acquired, put_fetched, put_share_begin, put_share_end, put_varint, varint_bytes,
+    put_acquired, put_fetched, put_share_begin, put_share_end,
 )
+from _wire.unsigned_varints cimport put_varint, varint_bytes
 
 
 @cython.final

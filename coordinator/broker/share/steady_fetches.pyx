@@ -158,6 +158,8 @@ cdef class SteadyFetches:
             if read is None:
                 return 0
             end_offset = share_partition.log.log_end_offset
+            if share_partition.log._flush_trigger.durable_only:
+                end_offset = share_partition.log.high_watermark
             if size_bytes == part_bytes or size_bytes >= READ_AGAIN_BYTES or (
                 read.last() >= min(target, end_offset - 1)
             ):

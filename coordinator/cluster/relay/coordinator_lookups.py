@@ -2,7 +2,7 @@
 
 A broker has another address by way of each node. librdkafka takes no notice of an address that changes while the id of
 the coordinator stays: it goes on to connect to a node that is gone, and asks each second who the coordinator is. With
-an error in between it begins anew. Other clients are not counted: some tell their users of such an error.
+an error in between it begins anew. Other clients are not counted: some pass such an error on to their users.
 """
 
 import time

@@ -9,6 +9,7 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memcpy
 
 from _wire.primitives cimport store_uint32
+from _wire.unsigned_varints cimport put_varint, varint_bytes
 from coordinator.core.record_keys cimport record_key
 
 cdef enum:
@@ -90,33 +91,25 @@ cdef uint8_t *store_with_epochs(uint8_t *p, dict partitions) except NULL:
     cdef dict of_topic
     cdef list indexes
     cdef uint32_t count
-    p = store_varint(p, <uint32_t>len(partitions) + 1)
+    p = put_varint(p, <uint32_t>len(partitions) + 1)
     for id_bytes, of_topic in partitions.items():
         if len(id_bytes) != ID_BYTES:
             raise ValueError("the id of a topic has 16 bytes")
         indexes = sorted(of_topic)
         count = <uint32_t>len(indexes)
         memcpy(p, PyBytes_AS_STRING(id_bytes), ID_BYTES)
-        p = store_varint(p + ID_BYTES, count + 1)
+        p = put_varint(p + ID_BYTES, count + 1)
         for index in indexes:
             store_uint32(p, <uint32_t><int32_t>index)
             p += 4
         p[0] = 1
         p[1] = EPOCHS_TAG
-        p = store_varint(p + 2, varint_bytes(count + 1) + 4 * count)
-        p = store_varint(p, count + 1)
+        p = put_varint(p + 2, varint_bytes(count + 1) + 4 * count)
+        p = put_varint(p, count + 1)
         for index in indexes:
             store_uint32(p, <uint32_t><int32_t>of_topic[index])
             p += 4
     return p
-
-
-cdef inline uint32_t varint_bytes(uint32_t value) noexcept:
-    cdef uint32_t size = 1
-    while value >= 0x80:
-        value >>= 7
-        size += 1
-    return size
 
 
 cdef bytes value_of(dict target):
@@ -132,12 +125,12 @@ cdef bytes value_of(dict target):
     made = PyBytes_FromStringAndSize(NULL, size)
     start = p = <uint8_t *>PyBytes_AS_STRING(made)
     memcpy(p, PyBytes_AS_STRING(VALUE_PREFIX), 2)
-    p = store_varint(p + 2, <uint32_t>len(target) + 1)
+    p = put_varint(p + 2, <uint32_t>len(target) + 1)
     for id_bytes, partitions in target.items():
         if len(id_bytes) != ID_BYTES:
             raise ValueError("the id of a topic has 16 bytes")
         memcpy(p, PyBytes_AS_STRING(id_bytes), ID_BYTES)
-        p = store_varint(p + ID_BYTES, <uint32_t>len(partitions) + 1)
+        p = put_varint(p + ID_BYTES, <uint32_t>len(partitions) + 1)
         for place in range(len(partitions)):
             store_uint32(p, <uint32_t><int32_t>partitions[place])
             p += 4
@@ -145,12 +138,3 @@ cdef bytes value_of(dict target):
         p += 1
     p[0] = 0
     return made[: p + 1 - start]
-
-
-cdef inline uint8_t *store_varint(uint8_t *p, uint32_t value) noexcept:
-    while value >= 0x80:
-        p[0] = <uint8_t>(value & 0x7F | 0x80)
-        value >>= 7
-        p += 1
-    p[0] = <uint8_t>value
-    return p + 1

@@ -23,6 +23,7 @@ from _wire.messages.txn_offset_commit cimport (
     TxnOffsetCommitResponseTopic,
 )
 from _wire.primitives cimport PyUnicode_AsUTF8AndSize, store_uint16, store_uint32, store_uint64
+from _wire.unsigned_varints cimport put_varint, varint_bytes
 from _wire.written_records cimport WRITTEN_SIZE_BYTES, put_length, set_written_size
 
 from _wire.embedded import decode_versioned, encode_versioned, prefix_of
@@ -243,7 +244,7 @@ cdef inline uint8_t *put_value(
     store_uint16(p, VALUE_VERSION)
     store_uint64(p + 2, <uint64_t>committed.offset)
     store_uint32(p + 10, <uint32_t>committed.leader_epoch)
-    p = store_varint(p + 14, <uint32_t>metadata_bytes + 1)
+    p = put_varint(p + 14, <uint32_t>metadata_bytes + 1)
     memcpy(p, metadata, metadata_bytes)
     p += metadata_bytes
     store_uint64(p, <uint64_t>committed.commit_timestamp_ms)
@@ -275,23 +276,6 @@ cdef uint8_t *put_offset(
     p = put_value(put_length(p, of_value), committed, metadata, metadata_bytes)
     p[0] = 0                            # headers
     set_written_size(out, p + 1 - out - WRITTEN_SIZE_BYTES)
-    return p + 1
-
-
-cdef inline Py_ssize_t varint_bytes(uint32_t number):
-    cdef Py_ssize_t count = 1
-    while number > 0x7F:
-        number >>= 7
-        count += 1
-    return count
-
-
-cdef inline uint8_t *store_varint(uint8_t *p, uint32_t number):
-    while number > 0x7F:
-        p[0] = <uint8_t>(number | 0x80)
-        number >>= 7
-        p += 1
-    p[0] = <uint8_t>number
     return p + 1
 
 

@@ -225,6 +225,27 @@ def test_acknowledgements_come_along_with_a_fetch(client):
     assert acquired(client.fetch(max_wait_ms=100)) + acquired(answer) == [(0, 1, 2, 2)]
 
 
+def test_a_client_that_does_not_wait_for_its_answers_gets_them_in_order(client):
+    """More than are answered before others have their turn; the rest go to their handlers."""
+    first_fetch(client)
+    requests = [
+        ShareFetchRequest(
+            group_id=GROUP,
+            member_id="a",
+            share_session_epoch=client.epoch + number,
+            max_wait_ms=0,
+            min_bytes=1,
+            max_bytes=1 << 20,
+            max_records=500,
+            batch_size=500,
+            topics=[],
+        )
+        for number in range(40)
+    ]
+    sent = [client.send(request, 2) for request in requests]
+    assert [client.receive(request).error_code for request in sent] == [ErrorCode.NONE] * len(requests)
+
+
 def test_a_bad_acknowledgement_costs_its_partition_only(client):
     client.put("orders", b"x", partition=1)
     assert acquired(first_fetch(client, 0)) == [(0, 0, 2, 1)]
