@@ -106,7 +106,7 @@ class SharePlane:
             self.reports.report()
 
     def _release(self, session: ShareSession, ended_by: int = DISCONNECTED) -> None:
-        """Release what a member holds in the partitions of its session."""
+        """Release what a member holds in its partitions; until then its group keeps its share partitions."""
         held = [
             found
             for topic_id, index in session.partitions
@@ -122,5 +122,6 @@ class SharePlane:
 
         def failed(problem: Exception) -> None:
             logger.error("unhandled exception while records of a share session are released", problem=repr(problem))
+            self.sessions.released(session)
 
-        self._slices.start(release(), lambda _: None, failed)
+        self._slices.start(release(), lambda _: self.sessions.released(session), failed)

@@ -78,15 +78,18 @@ class _Opened:
 class ShareSessions:
     """All sessions of this node, `sessions_max` at most."""
 
-    def __init__(self, sessions_max: int, released: Callable[[ShareSession], None], group_left: Callable[[str], None]):
-        """`released` gets a session whose connection has closed; `group_left` a group of which none is left then."""
+    def __init__(self, sessions_max: int, release: Callable[[ShareSession], None], group_left: Callable[[str], None]):
+        """`release` gets a session whose connection has closed, and calls `released` at once or later.
+
+        `group_left` gets a group of which nobody is left when a connection has closed and all is released.
+        """
         self._sessions_max = sessions_max
-        self._released = released
+        self._release = release
         self._group_left = group_left
         self.by_member: Final[dict[tuple[str, str], ShareSession]] = {}
         """Group id and member id → session. To read only."""
-        self._counts: dict[str, int] = {}
-        """Group id → its sessions."""
+        self._by_group: dict[str, dict[ShareSession, None]] = {}
+        """Group id → its sessions, and those that were removed and are not released yet."""
         self._opened: dict[object, _Opened] = {}
 
     def __len__(self) -> int:
@@ -105,11 +108,12 @@ class ShareSessions:
         old = self.by_member.get((group_id, member_id))
         if old is not None:
             self.remove(old)
+            self._forget(old)
         if len(self.by_member) >= self._sessions_max:
             return ErrorCode.SHARE_SESSION_LIMIT_REACHED
         session = ShareSession(group_id, member_id, connection)
         self.by_member[group_id, member_id] = session
-        self._counts[group_id] = self._counts.get(group_id, 0) + 1
+        self._by_group.setdefault(group_id, {})[session] = None
         opened = self._opened.get(connection)
         if opened is None:
             opened = self._opened[connection] = _Opened()
@@ -127,37 +131,47 @@ class ShareSessions:
         return session
 
     def remove(self, session: ShareSession) -> bool:
-        """Remove a session; False: it was removed before."""
+        """Remove a session that is to be released; False: it was removed before."""
         key = session.group_id, session.member_id
         if self.by_member.get(key) is not session:
             return False
         del self.by_member[key]
         del self._opened[session.connection].sessions[session]
-        self._count_down(session.group_id)
         return True
+
+    def released(self, session: ShareSession) -> None:
+        """Nothing more is to be released of a session that was removed."""
+        self._forget(session)
+        if session.connection not in self._opened:
+            self._check_left(session.group_id)
 
     def connection_closed(self, connection: object) -> None:
         """End the sessions that a connection has opened; Kafka ends the last one alone."""
         opened = self._opened.pop(connection, None)
         if opened is None:
             return
-        group_ids = {session.group_id: None for session in opened.sessions} | {opened.last_group_id: None}
         for session in opened.sessions:
             del self.by_member[session.group_id, session.member_id]
-            self._count_down(session.group_id)
-            self._released(session)
-        for group_id in group_ids:
-            if group_id not in self._counts:
-                self._group_left(group_id)
+        for session in opened.sessions:
+            self._release(session)
+        if opened.last_group_id not in {session.group_id for session in opened.sessions}:
+            self._check_left(opened.last_group_id)
 
-    def _count_down(self, group_id: str) -> None:
-        self._counts[group_id] -= 1
-        if not self._counts[group_id]:
-            del self._counts[group_id]
+    def _check_left(self, group_id: str) -> None:
+        if group_id not in self._by_group:
+            self._group_left(group_id)
+
+    def _forget(self, session: ShareSession) -> None:
+        sessions = self._by_group.get(session.group_id)
+        if sessions is None:
+            return
+        sessions.pop(session, None)
+        if not sessions:
+            del self._by_group[session.group_id]
 
     def drop_all(self) -> None:
         """Share groups are switched off."""
         self.by_member.clear()
-        self._counts.clear()
+        self._by_group.clear()
         for opened in self._opened.values():
             opened.sessions.clear()

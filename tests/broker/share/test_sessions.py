@@ -11,11 +11,22 @@ TOPIC = b"t" * 16
 class Listener:
     def __init__(self, sessions_max: int = 10) -> None:
         self.released: list[tuple[str, str]] = []
+        self.is_busy = False
+        """Then what is to be released has to wait for `go_on`."""
+        self._to_release: list[ShareSession] = []
         self.left: list[str] = []
-        self.sessions = ShareSessions(sessions_max, self._release, self.left.append)
+        self.sessions = ShareSessions(sessions_max, self.release, self.left.append)
 
-    def _release(self, session: ShareSession) -> None:
+    def release(self, session: ShareSession) -> None:
         self.released.append((session.group_id, session.member_id))
+        self._to_release.append(session)
+        if not self.is_busy:
+            self.go_on()
+
+    def go_on(self) -> None:
+        to_release, self._to_release = self._to_release, []
+        for session in to_release:
+            self.sessions.released(session)
 
     def open(self, group_id: str = "g", member_id: str = "a", connection: str = "c") -> ShareSession:
         session = self.sessions.open(group_id, member_id, connection)
@@ -91,9 +102,47 @@ def test_the_group_leaves_with_the_connection_not_with_the_session(listener):
     session = listener.open()
     assert listener.sessions.remove(session)
     assert not listener.sessions.remove(session)
+    listener.release(session)
     assert listener.left == []
     listener.sessions.connection_closed("c")
-    assert (listener.released, listener.left) == ([], ["g"])
+    assert (listener.released, listener.left) == ([("g", "a")], ["g"])
+
+
+def test_the_group_leaves_when_all_is_released(listener):
+    listener.is_busy = True
+    closed = listener.open(member_id="closed")
+    listener.open(member_id="a")
+    listener.open(member_id="b", connection="other")
+    assert listener.sessions.remove(closed)
+    listener.release(closed)
+    listener.sessions.connection_closed("c")
+    listener.sessions.connection_closed("other")
+    assert len(listener.sessions) == 0
+    assert listener.left == [], "what they hold is not released yet"
+    listener.go_on()
+    assert listener.left == ["g"]
+
+
+def test_a_group_that_has_come_back_meanwhile_does_not_leave(listener):
+    listener.is_busy = True
+    listener.open(connection="1")
+    listener.sessions.connection_closed("1")
+    listener.open(connection="2")
+    listener.go_on()
+    assert listener.left == []
+    listener.sessions.connection_closed("2")
+    listener.go_on()
+    assert listener.left == ["g"]
+
+
+def test_what_is_released_after_share_groups_were_switched_off_is_forgotten(listener):
+    listener.is_busy = True
+    listener.open(connection="1")
+    listener.sessions.connection_closed("1")
+    listener.sessions.drop_all()
+    listener.open(connection="2")
+    listener.go_on()
+    assert listener.left == []
 
 
 def test_a_response_mentions_what_is_new_has_records_or_an_error():

@@ -1,5 +1,6 @@
 """ShareFetch and ShareAcknowledge, as members of share groups send them."""
 
+import itertools
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from time import monotonic
@@ -33,6 +34,8 @@ from _wire.messages.share_group_heartbeat import ShareGroupHeartbeatRequest
 from _wire.messages.update_features import FeatureUpdateKey, UpdateFeaturesRequest
 from _wire.records import build_batch
 from coordinator.config.authorizer_keys import STANDARD_AUTHORIZER
+from coordinator.node.share_plane import RELEASED_AT_ONCE
+from coordinator.runtime import slices
 from coordinator.security.acls.model import AclOperation, PatternType, PermissionType, ResourceType
 from coordinator.testing import Coordinator
 from tests.front.quota_client import QuotaClient
@@ -160,6 +163,11 @@ def acquired(answer: Any) -> list[tuple[int, int, int, int]]:
         for data in topic.partitions
         for each in data.acquired_records
     ]
+
+
+def delivery_counts(answer: Any) -> dict[int, int]:
+    """Of the partitions that have given a record."""
+    return {partition: count for partition, _, _, count in acquired(answer)}
 
 
 def errors(answer: Any) -> dict[int, ErrorCode]:
@@ -298,6 +306,24 @@ def test_a_connection_that_closes_releases_its_records(server, client):
     with another(server, client) as other:
         assert acquired(first_fetch(other)) == [(0, 0, 2, 1)]
     wait_for(lambda: acquired(client.fetch(0, share_session_epoch=0)) == [(0, 0, 2, 2)])
+
+
+def test_a_connection_that_closes_releases_the_records_of_all_its_partitions(server, client, monkeypatch):
+    """Also those that are released in a later turn: the share partitions of its group are kept until then."""
+    partitions = range(RELEASED_AT_ONCE + 10)
+    client.make_topic("many", len(partitions))
+    client.initialize("orders", "many")
+    for partition in partitions:
+        client.put("many", b"a", partition=partition)
+    readings = itertools.count()
+    monkeypatch.setattr(slices, "seconds", lambda: next(readings) * slices.TURN_SECONDS)
+    for member_id, delivery_count in (("b", 1), ("c", 2)):
+        counts: dict[int, int] = {}
+        with another(server, client, member_id) as other:
+            counts.update(delivery_counts(other.fetch(*partitions)))
+            while len(counts) < len(partitions):
+                counts.update(delivery_counts(other.fetch(max_wait_ms=5000)))
+            assert set(counts.values()) == {delivery_count}, member_id
 
 
 def test_a_session_that_is_closed_releases_its_records(server, client):
