@@ -188,7 +188,8 @@ nightly: build-tests ## with checks of every decision: simulate for NIGHTLY_SECO
 		{ $(BIN)/python -m tests.differential --histories $(HISTORIES) --seed $$seed && \
 		$(BIN)/python -m tests.differential.transactions --histories $(HISTORIES) --seed $$seed && \
 		$(BIN)/python -m tests.differential.consumer --histories $(HISTORIES) --seed $$seed && \
-		$(BIN)/python -m tests.differential.share_groups --histories $(HISTORIES) --seed $$seed; } || \
+		$(BIN)/python -m tests.differential.share_groups --histories $(HISTORIES) --seed $$seed && \
+		$(BIN)/python -m tests.differential.streams_groups --histories $(HISTORIES) --seed $$seed; } || \
 		{ [ $$? -eq 2 ] && echo "left out: there is no Kafka to compare with"; }
 
 mutate: build-tests ## apply each mutant of tests/mutations; a test must detect it (an hour; ARGUMENTS="--only TEXT")
