@@ -90,17 +90,18 @@ def parse_filter(request: ListTransactionsRequest) -> tuple[Filter | None, list[
     Raises:
         InvalidPattern: the pattern is no regular expression that is supported.
     """
+    text = request.transactional_id_pattern
+    pattern = Pattern(text) if text else None
     names = dict.fromkeys(request.state_filters)
     unknown = [name for name in names if name not in STATES_BY_NAME]
     if unknown and len(unknown) == len(names):
         return None, unknown
-    text = request.transactional_id_pattern
     return (
         Filter(
             frozenset(STATES_BY_NAME[name] for name in names if name in STATES_BY_NAME),
             frozenset(request.producer_id_filters),
             request.duration_filter,
-            Pattern(text) if text else None,
+            pattern,
         ),
         unknown,
     )
