@@ -191,8 +191,12 @@ cdef inline uint8_t *put_share_begin(
     return put_varint(out, topics + 1)
 
 
-cdef inline uint8_t *put_share_end(uint8_t *out) noexcept:
-    out[0], out[1] = 1, 0
+cdef inline uint8_t *put_share_end(uint8_t *out, const char *endpoint, Py_ssize_t endpoint_bytes) noexcept:
+    """One node, encoded as an element of `node_endpoints`, or none if it has no bytes; then no tags."""
+    out[0] = 2 if endpoint_bytes else 1
+    memcpy(out + 1, endpoint, endpoint_bytes)
+    out += endpoint_bytes
+    out[1] = 0
     return out + ANSWER_END_BYTES
 
 
@@ -215,9 +219,13 @@ cdef inline uint8_t *put_acquired(uint8_t *out, int64_t first, int64_t last, int
     return out + ACQUIRED_BYTES
 
 
-cdef inline uint8_t *put_acknowledged(uint8_t *out, int32_t partition, int error) noexcept:
+cdef inline uint8_t *put_acknowledged(
+    uint8_t *out, int32_t partition, int error, int32_t leader_id, int32_t leader_epoch
+) noexcept:
     """A partition of the response to a ShareAcknowledge."""
-    memset(out, 0, ACKNOWLEDGED_BYTES)  # no message, leader 0 in epoch 0, no tags of either
+    memset(out, 0, ACKNOWLEDGED_BYTES)  # no message, no tags of the leader or the partition
     store_uint32(out, <uint32_t>partition)
     store_uint16(out + 4, <uint16_t><int16_t>error)
+    store_uint32(out + 7, <uint32_t>leader_id)
+    store_uint32(out + 11, <uint32_t>leader_epoch)
     return out + ACKNOWLEDGED_BYTES

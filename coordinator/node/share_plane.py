@@ -12,7 +12,7 @@ from coordinator.broker.share.share_states import ShareStates
 from coordinator.broker.share.steady_requests import SteadyShares
 from coordinator.broker.share.waiting import ShareFetchTimeoutKey, WaitingFetches
 from coordinator.config.network_keys import SOCKET_REQUEST_MAX_ELEMENTS
-from coordinator.config.server_keys import FETCH_MAX_BYTES
+from coordinator.config.server_keys import FETCH_MAX_BYTES, NODE_ID
 from coordinator.config.settings import Config
 from coordinator.config.share_group_keys import GROUP_SHARE_MAX_SHARE_SESSIONS
 from coordinator.core.client_connection import ClientConnection
@@ -68,6 +68,7 @@ class SharePlane:
             self.settings,
             fetch_service,
             parts.tallies.total,
+            node_id=config[NODE_ID],
             max_bytes=config[FETCH_MAX_BYTES],
             elements_max=config[SOCKET_REQUEST_MAX_ELEMENTS],
         )

@@ -16,6 +16,8 @@ from coordinator.broker.share.share_partitions import SharePartitions
 from coordinator.runtime.slices import Steps
 
 RENEW: Final = 4
+ELSEWHERE: Final = frozenset({ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.FENCED_LEADER_EPOCH})
+"""Errors with which a response says who leads the partition."""
 
 
 class Acknowledgements:

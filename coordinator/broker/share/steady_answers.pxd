@@ -17,4 +17,9 @@ cdef class AnsweredPartition:
 
 
 cdef AnsweredPartition answered_partition(bytes topic_id, int32_t partition)
-cdef bytes answer_of(const ShareFields *fields, list partitions, int32_t lock_timeout_ms)
+cdef bint is_elsewhere(list partitions) except -1
+cdef bytes node_endpoint(int32_t node_id, str host, int32_t port)
+cdef bytes answer_of(
+    const ShareFields *fields, list partitions, int32_t lock_timeout_ms, int32_t leader_id, int32_t leader_epoch,
+    bytes endpoint,
+)

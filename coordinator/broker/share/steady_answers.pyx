@@ -13,6 +13,15 @@ from _wire.share_frames cimport (
 )
 from _wire.unsigned_varints cimport put_varint, varint_bytes
 
+from struct import pack
+
+from coordinator.broker.share.acknowledging import ELSEWHERE
+
+cdef enum:
+    VARINT_BYTES_MAX = 5
+
+cdef bytes NO_RACK_NO_TAGS = b"\0\0"
+
 
 @cython.final
 @cython.freelist(16)
@@ -26,13 +35,37 @@ cdef AnsweredPartition answered_partition(bytes topic_id, int32_t partition):
     return answered
 
 
-cdef bytes answer_of(const ShareFields *fields, list partitions, int32_t lock_timeout_ms):
-    """The response with these partitions, those of a topic together, with its length."""
+cdef bint is_elsewhere(list partitions) except -1:
+    """Whether an error of a response tells the client to look for the leader."""
+    cdef AnsweredPartition answered
+    for answered in partitions:
+        if answered.error in ELSEWHERE:
+            return True
+    return False
+
+
+cdef bytes node_endpoint(int32_t node_id, str host, int32_t port):
+    """An element of `node_endpoints`."""
+    cdef bytes name = host.encode()
+    cdef uint8_t length[VARINT_BYTES_MAX]
+    cdef Py_ssize_t length_bytes = put_varint(length, len(name) + 1) - length
+    return pack(">i", node_id) + length[:length_bytes] + name + pack(">i", port) + NO_RACK_NO_TAGS
+
+
+cdef bytes answer_of(
+    const ShareFields *fields, list partitions, int32_t lock_timeout_ms, int32_t leader_id, int32_t leader_epoch,
+    bytes endpoint,
+):
+    """The response with these partitions, those of a topic together, with its length.
+
+    With `endpoint`, errors of ELSEWHERE say that the leader is this node in that epoch.
+    """
     cdef dict by_topic = {}
     cdef list of_topic
     cdef AnsweredPartition answered
     cdef Py_ssize_t size
     cdef bytes frame, topic_id
+    cdef bint names_leader
     cdef uint8_t *out
     for answered in partitions:
         of_topic = <list>by_topic.get(answered.topic_id)
@@ -40,7 +73,7 @@ cdef bytes answer_of(const ShareFields *fields, list partitions, int32_t lock_ti
             by_topic[answered.topic_id] = [answered]
         else:
             of_topic.append(answered)
-    size = answer_ends(fields, len(by_topic))
+    size = answer_ends(fields, len(by_topic)) + len(endpoint)
     for of_topic in by_topic.values():
         size += UUID_BYTES + varint_bytes(len(of_topic) + 1) + 1
         for answered in of_topic:
@@ -56,10 +89,14 @@ cdef bytes answer_of(const ShareFields *fields, list partitions, int32_t lock_ti
             if fields.api_key == SHARE_FETCH:
                 out = put_partition(out, answered)
             else:
-                out = put_acknowledged(out, answered.partition, answered.error)
+                names_leader = len(endpoint) > 0 and answered.error in ELSEWHERE
+                out = put_acknowledged(
+                    out, answered.partition, answered.error, leader_id if names_leader else 0,
+                    leader_epoch if names_leader else 0,
+                )
         out[0] = 0
         out += 1
-    out = put_share_end(out)
+    out = put_share_end(out, PyBytes_AS_STRING(endpoint), len(endpoint))
     assert out - <uint8_t *>PyBytes_AS_STRING(frame) == size
     return frame
 

@@ -13,6 +13,7 @@ cdef class SteadyShares(SteadyFetches):
     cdef dict sessions_by_member
     cdef RecordCounts total             # since the start
     cdef int64_t elements_max           # of a request
+    cdef int32_t node_id
 
     cpdef SteadyShareRequest read(self, bytes frame, waiting, int64_t now_ms)
     cdef bint read_acknowledgements(self, SteadyShareRequest request, session) except -1

@@ -8,9 +8,20 @@ from coordinator.broker.share.share_partitions import SharePartitions
 from coordinator.broker.share.waiting import WaitingFetches
 from coordinator.metadata.image import MetadataImage
 
+class Address(Protocol):
+    """Where clients reach this node."""
+
+    @property
+    def host(self) -> str: ...
+    @property
+    def port(self) -> int: ...
+
 class WaitsForFrame(Protocol):
     """Who gets the answer to a request: a connection."""
 
+    @property
+    def endpoint(self) -> Address:
+        """What a response says of this node."""
     def send_frame(self, frame: bytes) -> None:
         """Send an encoded response, with its length."""
 
@@ -32,6 +43,7 @@ class SteadyShares:
         fetch_service: FetchService,
         total: RecordCounts,
         *,
+        node_id: int,
         max_bytes: int,
         elements_max: int,
     ) -> None: ...

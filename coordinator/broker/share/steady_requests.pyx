@@ -19,7 +19,9 @@ from _wire.share_frames cimport (
 from coordinator.broker.share.partition_core cimport SharePartitionCore
 from coordinator.broker.share.record_counts cimport RecordCounts
 from coordinator.broker.share.release cimport NOT_ACQUIRED_CODE, acknowledge_batch, complete
-from coordinator.broker.share.steady_answers cimport AnsweredPartition, answer_of, answered_partition
+from coordinator.broker.share.steady_answers cimport (
+    AnsweredPartition, answer_of, answered_partition, is_elsewhere, node_endpoint,
+)
 from coordinator.broker.share.steady_fetches cimport SteadyFetch, SteadyFetches
 
 from _wire.errors import ErrorCode
@@ -45,10 +47,11 @@ cdef int UNKNOWN = ErrorCode.UNKNOWN_SERVER_ERROR
 cdef class SteadyShares(SteadyFetches):
     def __init__(
         self, sessions, share_partitions, waiting, image, settings, fetch_service,
-        RecordCounts total not None, *, int64_t max_bytes, int64_t elements_max,
+        RecordCounts total not None, *, int32_t node_id, int64_t max_bytes, int64_t elements_max,
     ):
         SteadyFetches.__init__(self, share_partitions, waiting, image, settings, fetch_service, max_bytes)
         self.sessions_by_member, self.total, self.elements_max = sessions.by_member, total, elements_max
+        self.node_id = node_id
 
     cpdef SteadyShareRequest read(self, bytes frame, waiting, int64_t now_ms):
         cdef SteadyShareRequest request
@@ -181,6 +184,8 @@ cdef class SteadyShareRequest(SteadyFetch):
         cdef AnsweredPartition answered
         cdef Acknowledged acknowledged
         cdef dict by_partition
+        cdef bytes node = b""
+        cdef int32_t leader_epoch = 0
         if self.api_key == SHARE_FETCH:
             by_partition = {(answered.topic_id, answered.partition): answered for answered in self.answers}
         else:
@@ -195,7 +200,13 @@ cdef class SteadyShareRequest(SteadyFetch):
             else:
                 answered.error = acknowledged.error
         self.error_codes = [answered.error for answered in self.answers] or [NO_ERROR]
-        self.answer = answer_of(&self.fields, self.answers, self.settings.lock_duration_ms)
+        if self.api_key == SHARE_ACKNOWLEDGE and is_elsewhere(self.answers):
+            endpoint = self.waiting.endpoint
+            node = node_endpoint(self.shares.node_id, endpoint.host, endpoint.port)
+            leader_epoch = self.shares.image.leader_epoch
+        self.answer = answer_of(
+            &self.fields, self.answers, self.settings.lock_duration_ms, self.shares.node_id, leader_epoch, node
+        )
         # What it acknowledges refers to it: a cycle would keep its records until garbage is collected.
         self.acknowledged = self.answers = self.fetched = None
         return 0

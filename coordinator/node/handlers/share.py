@@ -26,7 +26,7 @@ from _wire.messages.share_fetch import (
     ShareFetchRequest,
     ShareFetchResponse,
 )
-from coordinator.broker.share.acknowledging import Acknowledgements, acknowledge_partitions
+from coordinator.broker.share.acknowledging import ELSEWHERE, Acknowledgements, acknowledge_partitions
 from coordinator.broker.share.fetch_service import RECORD_LIMIT, ShareFetchTerms, failed_partition
 from coordinator.broker.share.sessions import CLOSING_EPOCH, OPENING_EPOCH, ShareSession, TopicIdPartition
 from coordinator.front.authorization import ALLOW_ALL, Authorizer
@@ -41,8 +41,6 @@ MEMBER_ID_MAX: Final = 36
 """UTF-16 units of a member id."""
 RENEWALS_VERSION: Final = 2
 """The first version in which locks can be renewed (KIP-1222)."""
-ELSEWHERE: Final = frozenset({ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.FENCED_LEADER_EPOCH})
-"""Errors with which a response says who leads the partition."""
 
 
 class ShareHandlers:

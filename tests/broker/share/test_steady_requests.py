@@ -5,9 +5,14 @@ from typing import Any, Final
 import pytest
 
 from _wire.errors import ErrorCode
-from _wire.headers import decode_response_header, encode_request
+from _wire.headers import decode_response_header, encode_request, encode_response
 from _wire.messages.share_acknowledge import AcknowledgementBatch as AcknowledgedBatch
-from _wire.messages.share_acknowledge import AcknowledgePartition, AcknowledgeTopic, ShareAcknowledgeRequest
+from _wire.messages.share_acknowledge import (
+    AcknowledgePartition,
+    AcknowledgeTopic,
+    ShareAcknowledgeRequest,
+    ShareAcknowledgeResponse,
+)
 from _wire.messages.share_fetch import (
     AcknowledgementBatch,
     FetchPartition,
@@ -21,6 +26,7 @@ from coordinator.broker.share.sessions import ShareSession, ShareSessions
 from coordinator.broker.share.settings import ShareRecordSettings
 from coordinator.broker.share.share_partition_parts import Phase
 from coordinator.broker.share.steady_requests import SteadyShareRequest, SteadyShares
+from coordinator.front.request_context import Endpoint
 from tests.broker.share.virtual_shares import GROUP, MAX_BYTES, VirtualShares
 from tests.broker.virtual_broker import batch
 
@@ -29,10 +35,13 @@ LENGTH_BYTES: Final = 4
 VERSION: Final = 2
 ACCEPT: Final = [1]
 ELEMENTS_MAX: Final = 4_400
+NODE_ID: Final = 7
 
 
 class Client:
     """A member with a session of all partitions of a topic, which are loaded."""
+
+    endpoint = Endpoint("PLAINTEXT", "kafka-7.example", 9092)
 
     def __init__(self, partitions: int = 1, configs: dict[str, str] | None = None) -> None:
         self.shares = VirtualShares(configs=configs)
@@ -50,6 +59,7 @@ class Client:
             ShareRecordSettings(self.shares.broker_config, image),
             self.shares.fetch_service,
             self.total,
+            node_id=NODE_ID,
             max_bytes=MAX_BYTES,
             elements_max=ELEMENTS_MAX,
         )
@@ -150,6 +160,30 @@ def test_an_acknowledgement_that_is_not_stored_is_answered_with_its_error(error,
     assert client.total.accepted == 0
     is_fenced = expected is ErrorCode.NOT_LEADER_OR_FOLLOWER
     assert (share_partition.phase is Phase.GONE) == is_fenced
+
+
+@pytest.mark.parametrize(
+    ("error", "names_leader"), [(ErrorCode.UNKNOWN_SERVER_ERROR, False), (ErrorCode.FENCED_STATE_EPOCH, True)]
+)
+def test_a_share_acknowledge_of_an_altered_state_says_who_leads(error, names_leader):
+    client = Client()
+    client.shares.metadata_store.image.leader_epoch = 3
+    client.shares.produce(TOPIC, batch(b"a"))
+    client.fetch()
+    client.shares.states.answer = error
+    request = client.acknowledge((0, 0, ACCEPT))
+    assert request is not None
+    assert request.answer is not None
+    _, start = decode_response_header(request.answer, ShareAcknowledgeRequest.API_KEY, VERSION, LENGTH_BYTES)
+    answer = ShareAcknowledgeResponse.decode(request.answer, VERSION, start)
+    assert encode_response(1, answer, VERSION) == request.answer, "nothing comes after it"
+    (data,) = answer.responses[0].partitions
+    leader = data.current_leader.leader_id, data.current_leader.leader_epoch
+    nodes = [(node.node_id, node.host, node.port, node.rack) for node in answer.node_endpoints]
+    if names_leader:
+        assert (leader, nodes) == ((NODE_ID, 3), [(NODE_ID, "kafka-7.example", 9092, None)])
+    else:
+        assert (leader, nodes) == ((0, 0), [])
 
 
 def test_a_late_acknowledgement_is_counted_and_changes_nothing():

@@ -39,6 +39,7 @@ from coordinator.runtime import slices
 from coordinator.security.acls.model import AclOperation, PatternType, PermissionType, ResourceType
 from coordinator.testing import Coordinator
 from tests.front.quota_client import QuotaClient
+from tests.steady_shares import carry_out_steady_shares
 from tests.waiting import wait_for as wait_for_seconds
 from tests.wire_client import WireClient
 
@@ -195,6 +196,8 @@ with_authorizer = pytest.mark.parametrize("server", [AUTHORIZED], indirect=True)
 @pytest.fixture(params=[AUTHORIZED, {}], ids=["handlers", "steady"])
 def server(request: pytest.FixtureRequest) -> Iterator[Coordinator]:
     with Coordinator({"group.share.max.share.sessions": "200"} | request.param) as running:
+        if not request.param:
+            carry_out_steady_shares(running)
         yield running
 
 
@@ -224,6 +227,21 @@ def test_records_are_acquired_acknowledged_and_gone(server, client):
     assert (errors(answer), answer.acquisition_lock_timeout_ms) == ({0: ErrorCode.NONE}, 30_000)
     with another(server, client) as other:
         assert acquired(other.fetch(0)) == [(0, 1, 1, 2)]
+
+
+@pytest.mark.parametrize("server", [{}], indirect=True)
+def test_steady_requests_need_no_handler(server):
+    counted = carry_out_steady_shares(server)
+    with ShareClient(server.bootstrap) as client:
+        client.make_topic("orders")
+        client.configure(share_auto_offset_reset="earliest")
+        client.initialize("orders")
+        client.put("orders", b"a", b"b")
+        assert acquired(first_fetch(client)) == [(0, 0, 1, 1)]
+        before = counted.carried_out
+        assert acknowledge_errors(client.fetch(acks={0: [(0, 0, ACCEPT)]})) == {0: ErrorCode.NONE}
+        assert errors(client.acknowledge({0: [(1, 1, ACCEPT)]})) == {0: ErrorCode.NONE}
+        assert counted.carried_out == before + 2
 
 
 def test_acknowledgements_come_along_with_a_fetch(client):
