@@ -12,6 +12,8 @@ MANY_LOCKS: Final = "locks that end together are stored one by one, with the sta
 UNKNOWN_TOPIC: Final = "a topic id without a name fails the whole ShareFetch"
 OF_DELETED_TOPICS: Final = "how many partitions of a deleted topic each member had depends on the ids of topics"
 """Each server makes its own: two playings on one server differ as well. The next heartbeat shares out what is left."""
+NOTHING_IN_FLIGHT: Final = "what is acknowledged around the start, with nothing in flight, fails the whole request"
+"""A null pointer in `SharePartition.fetchSubMapForAcknowledgementBatch`; here it is an invalid state."""
 RELEASED_AT_ONCE: Final = "a ShareFetch may get what it releases itself, if Kafka has stored that before it looks"
 STILL_LOADING: Final = "a share partition that is still being loaded is left out"
 RELEASE: Final = 2
@@ -34,6 +36,8 @@ def defect_of(step: Step, kafka: Any, steps: Sequence[Step], found: Sequence[str
         is_first = not any(place in each.arguments["adds"] for each in steps[:-1] if each.kind == "fetch")
         if is_first and kafka["places"].get(place) is None:
             return STILL_LOADING
+    if step.kind == "acknowledge" and kafka["error"] == UNKNOWN_SERVER_ERROR:
+        return NOTHING_IN_FLIGHT
     if step.kind == "fetch" and kafka["error"] == UNKNOWN_SERVER_ERROR:
         partitions = {each.arguments["topic"]: each.arguments["partitions"] for each in steps if each.kind == CHANGES}
         member = step.arguments["member"]

@@ -145,7 +145,7 @@ class Generator:
             self._have_topics_changed = True
         elif kind == "heartbeat" and answer["error"] in (0, *REFUSED_FOR_TOPICS):
             self.has_rejected_news = self._have_topics_changed and answer["error"] in REFUSED_FOR_TOPICS
-            self._have_topics_changed = False
+            self._have_topics_changed = bool(answer["created"])
         if kind != "heartbeat" or answer["error"] or arguments["epoch"] < 0:
             return
         client = self._clients.setdefault(arguments["member"], Client())
