@@ -12,7 +12,7 @@ from libc.stdint cimport int64_t
 from _wire.commit_frames cimport OFFSET_COMMIT
 from _wire.frames cimport FrameSplitter
 from _wire.headers cimport encode_response
-from _wire.primitives cimport Message
+from _wire.structs cimport Message
 from coordinator.front.buffered_connection cimport BYTES_HELD_AT_MOST
 from coordinator.groups.sessions cimport SessionTable
 from coordinator.groups.steady_commits cimport SteadyCommit

@@ -14,7 +14,7 @@ from _wire.heartbeat_frames cimport (
     read_epoch_heartbeat, read_heartbeat, write_consumer_heartbeat_answer, write_heartbeat_answer,
 )
 from _wire.offset_fetch_frames cimport OFFSET_FETCH
-from _wire.primitives cimport load_uint16, load_uint32
+from _wire.big_endian cimport load_uint16, load_uint32
 from _wire.share_frames cimport SHARE_ACKNOWLEDGE, SHARE_FETCH
 from coordinator.front.buffered_connection cimport BYTES_HELD_AT_MOST
 from coordinator.front.repeated_answers cimport RepeatedAnswer, RepeatedAnswers

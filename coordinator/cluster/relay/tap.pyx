@@ -12,7 +12,7 @@ from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t
 from libc.string cimport memcmp
 
 from _wire.heartbeat_frames cimport Span, no_tags, take_span
-from _wire.primitives cimport load_uint16, load_uint32
+from _wire.big_endian cimport load_uint16, load_uint32
 from coordinator.cluster.relay.seen_members cimport ID_BYTES_MAX, SeenMember, SeenMembers, WatchedGroup, now_ms
 from coordinator.cluster.relay.tapped_frames cimport (
     API_VERSIONS, CONSUMER_GROUP_HEARTBEAT, HEADER_BYTES, HEARTBEAT, JOIN_GROUP, LEAVE_GROUP, OFFSET_COMMIT,
