@@ -18,7 +18,7 @@ from _wire.embedded import decode_versioned
 from _wire.errors import MalformedMessage
 from _wire.headers import decode_request_header, decode_response_header
 from _wire.notation import Definition, read_definitions
-from _wire.primitives import Message
+from _wire.structs import Message
 
 
 class UsageError(Exception):

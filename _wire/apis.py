@@ -6,7 +6,7 @@ from importlib import import_module
 import msgspec
 
 from _wire.messages import API_MODULES
-from _wire.primitives import Message
+from _wire.structs import Message
 
 
 class Api(msgspec.Struct, frozen=True):

@@ -14,9 +14,10 @@ from _wire.batches cimport (
     LAST_OFFSET_DELTA, LEADER_EPOCH, LENGTH_END, LOG_APPEND_TIME_FLAG, MAGIC, MAX_TIMESTAMP, PRODUCER_EPOCH,
     PRODUCER_ID, RECORD_COUNT, RECORDS, TRANSACTIONAL_FLAG, BatchHeader, batch_checksum,
 )
-from _wire.primitives cimport (
-    Writer, bytes_written, close_writer, finish_writer, open_writer, reserve, store_uint16, store_uint32, store_uint64,
-    varint_size, varlong_size, write_raw, write_varint, write_varlong,
+from _wire.big_endian cimport store_uint16, store_uint32, store_uint64
+from _wire.writer cimport (
+    Writer, bytes_written, close_writer, finish_writer, open_writer, reserve, varint_size, varlong_size, write_raw,
+    write_varint, write_varlong,
 )
 from _wire.small_lz4 cimport SMALL_MAX, small_frame
 from _wire.written_records cimport WRITTEN_SIZE_BYTES, put_in_batch, put_length, written_size

@@ -14,10 +14,12 @@ from _wire.batches cimport (
     COMPRESSION_MASK, LOG_APPEND_TIME_FLAG, RECORD_BYTES_MIN, RECORDS, BatchHeader, corrupt, legacy_key_position,
     open_view, read_header,
 )
-from _wire.primitives cimport (
-    ELEMENTS_AT_FIRST, Reader, bytes_left, count_read, load_uint32, raise_bad_length, raise_malformed, read_int8,
-    read_varint, read_varlong, reader_over, take,
+from _wire.big_endian cimport load_uint32
+from _wire.reader cimport (
+    Reader, bytes_left, count_read, raise_bad_length, raise_malformed, read_int8, read_varint, read_varlong,
+    reader_over, take,
 )
+from _wire.steps cimport ELEMENTS_AT_FIRST
 
 from _wire.batches import CorruptBatch
 from _wire.compression import SCRATCH_BYTES, BadCompression, decompress, decompress_to_scratch, repair_lz4_header

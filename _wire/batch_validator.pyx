@@ -13,7 +13,7 @@ from _wire.batches cimport (
     LOG_APPEND_TIME_FLAG, MAGIC, MAX_TIMESTAMP, RECORD_BYTES_MIN, RECORD_COUNT, RECORDS, BatchHeader, batch_checksum,
     read_header,
 )
-from _wire.primitives cimport load_uint16, load_uint32, load_uint64, store_uint16, store_uint32, store_uint64
+from _wire.big_endian cimport load_uint16, load_uint32, load_uint64, store_uint16, store_uint32, store_uint64
 from _wire.record_fields cimport headers, nullable_bytes, varint, varlong
 
 from _wire.compression import BadCompression, DecompressedTooLarge, decompress_to_scratch

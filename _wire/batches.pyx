@@ -9,9 +9,7 @@ from cpython.buffer cimport PyBUF_READ, PyBUF_SIMPLE, PyBUF_WRITABLE, PyBuffer_R
 from libc.stdint cimport INT32_MAX, INT64_MAX, uint16_t, uint64_t
 
 from _wire.crc32c_nogil cimport crc32c as crc32c_of_bytes
-from _wire.primitives cimport (
-    load_uint16, load_uint32, load_uint64, store_uint16, store_uint32, store_uint64,
-)
+from _wire.big_endian cimport load_uint16, load_uint32, load_uint64, store_uint16, store_uint32, store_uint64
 
 from zlib import crc32
 

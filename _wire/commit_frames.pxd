@@ -9,7 +9,8 @@ from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t, uint32_t
 from libc.string cimport memcpy, memset
 
 from _wire.heartbeat_frames cimport HEADER_BYTES_MIN, Span, no_tags, take_span
-from _wire.primitives cimport is_ascii, load_uint16, load_uint32, load_uint64, store_uint32
+from _wire.big_endian cimport load_uint16, load_uint32, load_uint64, store_uint32
+from _wire.texts cimport is_ascii
 
 cdef enum:
     OFFSET_COMMIT = 8

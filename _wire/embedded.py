@@ -12,7 +12,7 @@ import msgspec
 
 from _wire.errors import MalformedMessage
 from _wire.messages import RECORD_MODULES
-from _wire.primitives import Buffer, Message
+from _wire.structs import Buffer, Message
 
 PREFIX_BYTES = 2
 OFFSETS_TOPIC = "__consumer_offsets"

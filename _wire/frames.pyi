@@ -1,4 +1,4 @@
-from _wire.primitives import Buffer
+from _wire.structs import Buffer
 
 class FrameTooLarge(Exception):
     """A frame is longer than allowed. A negative length counts as too long.

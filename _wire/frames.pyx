@@ -9,7 +9,7 @@ from cpython.bytearray cimport PyByteArray_AS_STRING, PyByteArray_GET_SIZE
 from cpython.bytes cimport PyBytes_FromStringAndSize
 from libc.stdint cimport uint8_t
 
-from _wire.primitives cimport load_uint32
+from _wire.big_endian cimport load_uint32
 
 cdef enum:
     LENGTH_BYTES = 4

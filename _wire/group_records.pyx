@@ -19,7 +19,7 @@ from _wire.batches cimport (
 )
 from _wire.crc32c_nogil cimport crc32c
 from _wire.group_table cimport GroupTable
-from _wire.primitives cimport load_uint16, load_uint32, load_uint64
+from _wire.big_endian cimport load_uint16, load_uint32, load_uint64
 from _wire.record_fields cimport varint, varlong
 
 from _wire.batch_reader import parse_batch

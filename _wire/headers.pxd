@@ -2,7 +2,9 @@
 
 from libc.stdint cimport int16_t, int32_t
 
-from _wire.primitives cimport Message, Reader, Writer
+from _wire.reader cimport Reader
+from _wire.structs cimport Message
+from _wire.writer cimport Writer
 
 
 cdef struct HeaderFields:

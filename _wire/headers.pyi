@@ -1,6 +1,6 @@
 from collections.abc import Callable
 
-from _wire.primitives import Buffer, Message
+from _wire.structs import Buffer, Message
 
 class RequestHeader:
     """The header of a request, read-only. `client_id` is None if the client sent none."""

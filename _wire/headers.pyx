@@ -9,10 +9,15 @@ understand it before it knows anything (KIP-511).
 from cpython.object cimport PyObject
 from libc.stdint cimport int16_t, int32_t, uint8_t, uint32_t
 
-from _wire.primitives cimport (
-    ELEMENTS_AT_FIRST, Reader, Writer, at, bytes_written, check_version, close_reader, close_writer, decode_utf8,
-    finish_writer, open_message_writer, open_reader, read_int16, read_int32, read_string_length, reserve, skip_tags,
-    store_uint32, take, write_int16, write_int32, write_nullable_string, write_uvarint,
+from _wire.big_endian cimport store_uint32
+from _wire.reader cimport (
+    Reader, at, close_reader, decode_utf8, open_reader, read_int16, read_int32, read_string_length, skip_tags, take,
+)
+from _wire.steps cimport ELEMENTS_AT_FIRST
+from _wire.structs cimport check_version, open_message_writer
+from _wire.writer cimport (
+    Writer, bytes_written, close_writer, finish_writer, reserve, write_int16, write_int32, write_nullable_string,
+    write_uvarint,
 )
 
 from _wire.messages import FLEXIBLE_FROM

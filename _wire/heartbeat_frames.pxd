@@ -10,7 +10,7 @@ heartbeat with an epoch that says more than that its member is alive and what it
 from libc.stdint cimport int16_t, int32_t, uint8_t, uint32_t
 from libc.string cimport memcmp, memcpy, memset
 
-from _wire.primitives cimport load_uint16, load_uint32, store_uint32
+from _wire.big_endian cimport load_uint16, load_uint32, store_uint32
 
 cdef enum:
     HEARTBEAT = 12

@@ -10,7 +10,8 @@ from libc.string cimport memcpy, memset
 
 from _wire.commit_frames cimport CORRELATION_ID_AT, body_of, count_bytes, put_count, take_count
 from _wire.heartbeat_frames cimport Span, no_tags, take_span
-from _wire.primitives cimport is_ascii, load_uint32, store_uint16, store_uint32, store_uint64
+from _wire.big_endian cimport load_uint32, store_uint16, store_uint32, store_uint64
+from _wire.texts cimport is_ascii
 
 cdef enum:
     OFFSET_FETCH = 9

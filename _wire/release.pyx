@@ -3,7 +3,7 @@
 from cpython.list cimport PyList_GET_SIZE
 from cpython.object cimport PyObject
 
-from _wire.primitives cimport ELEMENTS_IN_STEP
+from _wire.steps cimport ELEMENTS_IN_STEP
 
 
 cdef extern from "Python.h":

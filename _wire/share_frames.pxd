@@ -11,9 +11,8 @@ from libc.string cimport memcpy, memset
 
 from _wire.commit_frames cimport CORRELATION_ID_AT, UUID_BYTES, body_of, take_count
 from _wire.heartbeat_frames cimport Span, no_tags, take_span
-from _wire.primitives cimport (
-    is_ascii, load_uint16, load_uint32, load_uint64, store_uint16, store_uint32, store_uint64,
-)
+from _wire.big_endian cimport load_uint16, load_uint32, load_uint64, store_uint16, store_uint32, store_uint64
+from _wire.texts cimport is_ascii
 from _wire.unsigned_varints cimport put_varint, varint_bytes
 
 cdef enum:

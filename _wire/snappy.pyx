@@ -8,7 +8,7 @@ from cpython.buffer cimport PyBUF_SIMPLE, PyBUF_WRITABLE, PyBuffer_Release, PyOb
 from libc.stdint cimport int32_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memcmp, memcpy
 
-from _wire.primitives cimport load_uint32
+from _wire.big_endian cimport load_uint32
 
 cdef enum:
     XERIAL_HEADER_BYTES = 16

@@ -9,7 +9,7 @@ from typing import Final
 
 IN_A_WHEEL: Final = (
     "*.dist-info/licenses/LICENSE",
-    "_wire/primitives.*.so",
+    "_wire/structs.*.so",
     "_wire/py.typed",
     "_wire/schemas/join_group.schema",
     "coordinator/audit/schema.json",

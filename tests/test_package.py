@@ -59,7 +59,7 @@ def test_a_wheel_holds_every_module_and_what_is_read_at_run_time(wheel):
 def test_only_extensions_of_the_packages_are_installed():
     names = {extension.name for extension in setup.extensions()}
     assert {name.partition(".")[0] for name in names} == set(setup.PACKAGES)
-    assert {"_wire.primitives", "coordinator.front.connection"} <= names
+    assert {"_wire.structs", "coordinator.front.connection"} <= names
 
 
 def test_the_newest_entry_of_the_changelog_is_this_version():

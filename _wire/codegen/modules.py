@@ -19,14 +19,22 @@ STDINT = ("int8_t", "int16_t", "int32_t", "int64_t", "uint8_t", "uint16_t", "uin
 TYPES = ("bool", "float64", "int8", "int16", "int32", "int64", "uint16", "uuid")
 TEXTS = ("bytes", "count", "nullable_bytes", "nullable_count", "nullable_string", "string")
 RECORDS = ("nullable_records", "records")
-PRIMITIVES = (
-    *("ELEMENTS_AT_FIRST", "Message", "MessageInfo", "Reader", "Writer", "as_list", "at", "begin_tag", "check_version"),
-    *("close_reader", "close_tag", "count_read", "count_written", "end_message", "end_tag", "fields_are_equal"),
-    *("fields_text", "open_reader", "open_tag", "raise_null"),
-    *(f"read_{name}" for name in sorted((*TYPES, *TEXTS, "int32_array", "tag_count", "uvarint"))),
-    *("put_element", "reserve", "skip_tags", "store_uint16", "store_uint32", "store_uint64", "to"),
-    *(f"write_{name}" for name in sorted((*TYPES, *TEXTS, *RECORDS, "int32_array", "uvarint"))),
-)
+CIMPORTED = {
+    "libc.stdint": STDINT,
+    "_wire.big_endian": ("store_uint16", "store_uint32", "store_uint64"),
+    "_wire.reader": (
+        *("Reader", "at", "close_reader", "close_tag", "count_read", "end_message", "open_reader", "open_tag"),
+        *("put_element", "skip_tags"),
+        *(f"read_{name}" for name in sorted((*TYPES, *TEXTS, "int32_array", "tag_count", "uvarint"))),
+    ),
+    "_wire.steps": ("ELEMENTS_AT_FIRST",),
+    "_wire.structs": ("Message", "MessageInfo", "as_list", "check_version", "fields_are_equal", "fields_text"),
+    "_wire.writer": (
+        *("Writer", "begin_tag", "count_written", "end_tag", "raise_null", "reserve", "to"),
+        *(f"write_{name}" for name in sorted((*TYPES, *TEXTS, *RECORDS, "int32_array", "uvarint"))),
+    ),
+}
+"""Module → what the generated code may use of it."""
 
 
 FREE_STRUCTS_KEPT = 256
@@ -55,8 +63,7 @@ def pxd(definition: Definition) -> str:
         if struct.name in definition.messages:
             classes[-1] += f"{decode_signature(struct)}\n"
     body = "\n\n".join(classes)
-    stdint = cimports(body, "libc.stdint", STDINT)
-    return f"{head(definition)}\ncimport cython\n\n{stdint}{cimports(body, '_wire.primitives', PRIMITIVES)}\n\n{body}"
+    return f"{head(definition)}\ncimport cython\n\n{cimports(body)}\n\n{body}"
 
 
 def pyx(definition: Definition) -> str:
@@ -67,11 +74,9 @@ def pyx(definition: Definition) -> str:
         if struct.name in definition.messages:
             parts.append(lines_of(decode_function(struct)))
     body = "\n\n".join(parts)
-    stdint = cimports(body, "libc.stdint", STDINT)
     return (
         f'{head(definition)}"""{definition.doc}"""\n\n'
-        f"cimport cython\nfrom cpython.object cimport PyObject\n\n{stdint}"
-        f"{cimports(body, '_wire.primitives', PRIMITIVES)}\n\n{body}"
+        f"cimport cython\nfrom cpython.object cimport PyObject\n\n{cimports(body)}\n\n{body}"
     )
 
 
@@ -83,10 +88,14 @@ def lines_of(lines: list[str]) -> str:
     return "".join(f"{line.rstrip()}\n" for line in lines)
 
 
-def cimports(body: str, module: str, names: tuple[str, ...]) -> str:
-    """A cimport of the names that the code uses."""
-    used = [f"    {name},\n" for name in names if re.search(rf"\b{name}\b", body)]
-    return f"from {module} cimport (\n{''.join(used)})\n" if used else ""
+def cimports(body: str) -> str:
+    """Cimports of the names that the code uses."""
+    lines = []
+    for module, names in CIMPORTED.items():
+        used = [f"    {name},\n" for name in names if re.search(rf"\b{name}\b", body)]
+        if used:
+            lines += [f"from {module} cimport (\n", *used, ")\n"]
+    return "".join(lines)
 
 
 def innermost_first(definition: Definition) -> list[Struct]:

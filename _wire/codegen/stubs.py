@@ -14,7 +14,7 @@ def pyi(definition: Definition) -> str:
     collections = ", ".join(name for name in ("Callable", "Iterable") if f"{name}[" in body)
     imports = f"from collections.abc import {collections}\n\n" if collections else ""
     bases = ", ".join(name for name in ("Buffer", "Message", "Struct") if re.search(rf"\b{name}\b", body))
-    return f'{head(definition)}"""{definition.doc}"""\n\n{imports}from _wire.primitives import {bases}\n\n{body}'
+    return f'{head(definition)}"""{definition.doc}"""\n\n{imports}from _wire.structs import {bases}\n\n{body}'
 
 
 def class_stub(definition: Definition, struct: Struct) -> list[str]:

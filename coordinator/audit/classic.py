@@ -4,8 +4,9 @@ from typing import Any, Final, cast
 
 from coordinator.audit import schema
 from coordinator.audit.fields import Fields, connection_fields
-from coordinator.audit.group_state import AuditedMember, GroupAuditState
+from coordinator.audit.group_state import GroupAuditState
 from coordinator.audit.kind_audit import KindAudit, Projection, ms_between
+from coordinator.audit.partition_owners import AuditedMember
 from coordinator.audit.workers import worker_tasks
 from coordinator.audit.world import World, ids_of
 from coordinator.core.causes import Cause

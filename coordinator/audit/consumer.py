@@ -8,14 +8,9 @@ from typing import Final
 
 from coordinator.audit import classic, consumer_epochs, schema
 from coordinator.audit.fields import Fields, connection_fields
-from coordinator.audit.group_state import (
-    AuditedMember,
-    GroupAuditState,
-    grouped,
-    named_partitions,
-    partition_count,
-)
+from coordinator.audit.group_state import GroupAuditState
 from coordinator.audit.kind_audit import KindAudit, Projection, ms_between, whole_group
+from coordinator.audit.partition_owners import AuditedMember, grouped, named_partitions, partition_count
 from coordinator.audit.world import NO_TOPIC, World
 from coordinator.core.causes import Cause
 from coordinator.core.classic.group import ClassicGroup

@@ -5,8 +5,9 @@ from typing import Any, Final
 
 from coordinator.audit import classic, consumer, schema, share, streams
 from coordinator.audit.fields import Fields
-from coordinator.audit.group_state import GroupAuditState, by_topic
+from coordinator.audit.group_state import GroupAuditState
 from coordinator.audit.kind_audit import KindAudit, Projection, ms_between, whole_group
+from coordinator.audit.partition_owners import by_topic
 from coordinator.audit.rejected_requests import rejected
 from coordinator.audit.world import World
 from coordinator.core.causes import Cause

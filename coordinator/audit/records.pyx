@@ -10,8 +10,9 @@ from cpython.unicode cimport PyUnicode_AsUTF8AndSize
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 from libc.string cimport memcpy
 
-from _wire.primitives cimport Writer, bytes_written, close_writer, finish_writer, open_writer, reserve, write_raw
-from coordinator.audit.group_state cimport GroupAuditState, AuditedMember
+from _wire.writer cimport Writer, bytes_written, close_writer, finish_writer, open_writer, reserve, write_raw
+from coordinator.audit.group_state cimport GroupAuditState
+from coordinator.audit.partition_owners cimport AuditedMember
 
 from datetime import UTC, datetime
 from typing import get_args

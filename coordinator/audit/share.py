@@ -10,8 +10,9 @@ from typing import Any, Final, cast
 from coordinator.audit import schema
 from coordinator.audit.epochs import epoch_projections
 from coordinator.audit.fields import Fields, connection_fields
-from coordinator.audit.group_state import GroupAuditState, named_partitions, partition_count
+from coordinator.audit.group_state import GroupAuditState
 from coordinator.audit.kind_audit import KindAudit, Projection, ms_between
+from coordinator.audit.partition_owners import named_partitions, partition_count
 from coordinator.audit.world import Topic, World
 from coordinator.core.causes import Cause
 from coordinator.core.groups.states import GroupState

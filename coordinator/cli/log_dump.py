@@ -11,8 +11,8 @@ import click
 from _wire.embedded import decode_key, decode_value, prefix_of
 from _wire.errors import MalformedMessage
 from _wire.messages import RECORD_MODULES
-from _wire.primitives import Struct
 from _wire.records import BatchHeader, Record, parse_records
+from _wire.structs import Struct
 from coordinator.cli.terminal import INTERRUPTED
 from coordinator.config.key import INT64_MAX
 from coordinator.config.password import HIDDEN

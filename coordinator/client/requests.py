@@ -16,7 +16,7 @@ from _wire.headers import decode_response_header, encode_request
 from _wire.messages.api_versions import ApiVersionsRequest
 from _wire.messages.sasl_authenticate import SaslAuthenticateRequest
 from _wire.messages.sasl_handshake import SaslHandshakeRequest
-from _wire.primitives import Message
+from _wire.structs import Message
 from coordinator.client.login import Login, LoginError
 
 FRAME_BYTES_MAX: Final = 100 * 1024 * 1024

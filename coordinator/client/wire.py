@@ -5,7 +5,7 @@ import ssl
 from typing import Any, Final, Self
 
 from _wire.errors import MalformedMessage
-from _wire.primitives import Message
+from _wire.structs import Message
 from coordinator.client.bootstrap import Bootstrap, Server, bootstrap_of
 from coordinator.client.requests import FRAME_BYTES_MAX, VERSION_MAX, RequestEncoder, RequestSteps, Sent
 from coordinator.client.security import ClientSecurity, tls_problem

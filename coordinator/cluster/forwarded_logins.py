@@ -14,13 +14,13 @@ from coordinator.cluster.relay.request_heads import InvalidRequest
 from coordinator.cluster.relay.responses import forwarded_request
 from coordinator.cluster.rights.clients import ClientOfCluster, login_name
 from coordinator.deadlines import FAR_FUTURE_MS
-from coordinator.front.connection import SaslConnection
 from coordinator.front.limits import address_of
 from coordinator.front.listeners import ListenerLogins
 from coordinator.front.login import SaslListener
 from coordinator.front.login_limits import LoginTerms
 from coordinator.front.logins import LoginGate
 from coordinator.front.request_dispatcher import RequestDispatcher
+from coordinator.front.sasl_connection import SaslConnection
 from coordinator.metrics.login_meter import LoginMeter
 from coordinator.security.principal import ANONYMOUS
 

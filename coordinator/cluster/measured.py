@@ -51,7 +51,7 @@ def _problem(parts: MeasuredParts) -> str:
 
 
 def _samples(parts: MeasuredParts, append_times: "TimeHistogram") -> Iterator[tuple[Any, Any]]:
-    from coordinator.metrics import declarations as d
+    from coordinator.cluster import declared_metrics as own
     from coordinator.metrics.histogram import histogram_value
 
     links, owned = parts.links, parts.home.ownership.owned_groups()
@@ -59,16 +59,16 @@ def _samples(parts: MeasuredParts, append_times: "TimeHistogram") -> Iterator[tu
     missing = sum(links.sentinels.get(group_id) is None for group_id in owned)
     lease_ms = max(links.lease.until_ms - parts.loop.now_ms(), 0)
     times = histogram_value(append_times.bounds_ms, append_times.range_counts, append_times.sum_ms)
-    yield d.CLUSTER_APPEND_TIME_MS, [((), times)]
+    yield own.APPEND_TIME_MS, [((), times)]
     for metric, value in (
-        (d.CLUSTER_PARTITIONS_LED, len(leads.partitions)),
-        (d.CLUSTER_TAKEOVERS, leads.takeovers),
-        (d.CLUSTER_FENCED, leads.fences),
-        (d.CLUSTER_LEASES_LOST, leads.leases_lost),
-        (d.CLUSTER_LEASE_SECONDS, lease_ms / 1000),
-        (d.CLUSTER_GROUPS_OWNED, len(owned)),
-        (d.CLUSTER_SENTINELS_MISSING, missing),
-        (d.CLUSTER_NODES, len(leads.nodes)),
-        (d.CLUSTER_BROKERS, len(links.brokers.by_id)),
+        (own.PARTITIONS_LED, len(leads.partitions)),
+        (own.TAKEOVERS, leads.takeovers),
+        (own.FENCED, leads.fences),
+        (own.LEASES_LOST, leads.leases_lost),
+        (own.LEASE_SECONDS, lease_ms / 1000),
+        (own.GROUPS_OWNED, len(owned)),
+        (own.SENTINELS_MISSING, missing),
+        (own.NODES, len(leads.nodes)),
+        (own.BROKERS, len(links.brokers.by_id)),
     ):
         yield metric, [((), value)]

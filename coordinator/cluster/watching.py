@@ -139,15 +139,15 @@ class Watching:
 
     def samples(self) -> Iterator[tuple[Any, Any]]:
         """What a scrape tells: numbers that other threads count, which may be a moment old."""
-        from coordinator.metrics import declarations as d
+        from coordinator.cluster import declared_metrics as own
 
         for metric, value in (
-            (d.CLUSTER_WATCHED_GROUPS, self.watch.counted.groups),
-            (d.CLUSTER_WATCHED_REQUESTS, self.tap.requests),
-            (d.CLUSTER_WATCHED_UNREADABLE, self.tap.unread),
-            (d.CLUSTER_FACTS_SENT, self.watch.sent),
-            (d.CLUSTER_FACTS_DROPPED, self.lost + self.tap.lost),
-            (d.CLUSTER_FACTS_WAITING, self.watch.waiting),
+            (own.WATCHED_GROUPS, self.watch.counted.groups),
+            (own.WATCHED_REQUESTS, self.tap.requests),
+            (own.WATCHED_UNREADABLE, self.tap.unread),
+            (own.FACTS_SENT, self.watch.sent),
+            (own.FACTS_DROPPED, self.lost + self.tap.lost),
+            (own.FACTS_WAITING, self.watch.waiting),
         ):
             yield metric, [((), value)]
 

@@ -12,9 +12,10 @@ from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
 from libc.stdint cimport int16_t, int64_t, uint8_t
 from libc.string cimport memcmp
 
-from _wire.primitives cimport (
-    Reader, load_uint16, load_uint32, raise_malformed, read_bytes_length, read_count, read_int32, read_string,
-    read_string_length, reader_over, take,
+from _wire.big_endian cimport load_uint16, load_uint32
+from _wire.reader cimport (
+    Reader, raise_malformed, read_bytes_length, read_count, read_int32, read_string, read_string_length,
+    reader_over, take,
 )
 
 from _wire.errors import MalformedMessage

@@ -6,7 +6,7 @@ from typing import Any, Final
 import msgspec
 
 from _wire.errors import ErrorCode
-from _wire.primitives import Struct
+from _wire.structs import Struct
 
 TOPICS_AT_ONCE: Final = 500
 """So many topics are answered in one step: about as many as a client sends."""

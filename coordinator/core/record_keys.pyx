@@ -5,7 +5,7 @@ from cpython.unicode cimport PyUnicode_AsUTF8AndSize
 from libc.stdint cimport uint8_t, uint16_t
 from libc.string cimport memcpy
 
-from _wire.primitives cimport store_uint16
+from _wire.big_endian cimport store_uint16
 
 cdef enum:
     NAME_BYTES_MAX = 0x7FFF

@@ -23,8 +23,8 @@ from coordinator.security.acls.model import AclOperation, ResourceType
 from coordinator.security.principal import Principal
 
 if TYPE_CHECKING:
-    from coordinator.metrics.declarations import Metric
     from coordinator.metrics.histogram import Samples
+    from coordinator.metrics.metric import Metric
 
 INTERVAL_MS: Final = 60_000
 DENIALS_MAX: Final = 1_000
@@ -107,7 +107,7 @@ class DenialLog:
 
     def samples(self) -> "Iterator[tuple[Metric, Samples]]":
         """The values of its metric."""
-        from coordinator.metrics import declarations as d
+        from coordinator.metrics.declarations import requests as d
 
         yield d.AUTHORIZATION_DENIED, [(names, count) for names, count in self.counts.items()]
 

@@ -18,8 +18,8 @@ from _wire.messages.sasl_authenticate import SaslAuthenticateRequest, SaslAuthen
 from _wire.messages.sasl_handshake import SaslHandshakeRequest, SaslHandshakeResponse
 from coordinator.deadlines import FAR_FUTURE_MS, deadline_after
 from coordinator.front.api_versions import has_valid_software
-from coordinator.front.connection import SaslConnection
 from coordinator.front.long_messages import TooLong, not_in_steps
+from coordinator.front.sasl_connection import SaslConnection
 from coordinator.logger import logger
 from coordinator.metrics.login_meter import LoginMeter
 from coordinator.printable import printable

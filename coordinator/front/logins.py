@@ -8,13 +8,13 @@ import msgspec
 from coordinator.config.network_keys import SOCKET_REQUEST_MAX_ELEMENTS
 from coordinator.config.settings import Config
 from coordinator.deadlines import deadline_after
-from coordinator.front.connection import SaslConnection
 from coordinator.front.limits import address_of
 from coordinator.front.login import Login, SaslListener
 from coordinator.front.login_limits import LoginLimits
 from coordinator.front.loop_scheduler import LoopScheduler
 from coordinator.front.request_context import Endpoint
 from coordinator.front.request_dispatcher import RequestDispatcher
+from coordinator.front.sasl_connection import SaslConnection
 from coordinator.groups.sessions import SessionTable
 from coordinator.metrics.login_meter import LoginMeter
 from coordinator.metrics.request_meter import ListenerMeter

@@ -8,7 +8,8 @@ from _wire.records import build_batch, parse_records
 from coordinator.audit.chain import FIRST, chained, record_hash
 from coordinator.audit.schema import Record
 from coordinator.groups.audit_checkpoints import AuditCheckpoints
-from coordinator.log.partition.partition_log import REPLAY_BYTES, PartitionLog
+from coordinator.log.partition.partition_log import PartitionLog
+from coordinator.log.partition.readable_log import REPLAY_BYTES
 from coordinator.log.segments.segment_file import PrebuiltBatch
 from coordinator.runtime.interfaces import StoreError
 from coordinator.runtime.slices import Steps

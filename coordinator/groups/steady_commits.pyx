@@ -19,7 +19,7 @@ from _wire.commit_frames cimport (
     read_commit_topic,
 )
 from _wire.heartbeat_frames cimport CONSUMER_GROUP_HEARTBEAT, Span
-from _wire.primitives cimport PyUnicode_AsUTF8AndSize, PyUnicode_DATA, PyUnicode_New, is_ascii
+from _wire.texts cimport PyUnicode_AsUTF8AndSize, PyUnicode_DATA, PyUnicode_New, is_ascii
 from _wire.written_records cimport WRITTEN_SIZE_BYTES, set_written_size, size_in_batch, written_size
 from coordinator.core.partitioning cimport partition_for
 from coordinator.core.offsets.records cimport CommittedOffset, id_or_none, put_offset, written_offset_max

@@ -14,7 +14,8 @@ from _wire.offset_fetch_frames cimport (
     fetched_topic_bytes, put_fetch_begin, put_fetch_end, put_fetched_partition, put_fetched_topic, read_fetched_topic,
     read_offset_fetch,
 )
-from _wire.primitives cimport PyUnicode_AsUTF8AndSize, is_ascii, load_uint32, store_uint32
+from _wire.big_endian cimport load_uint32, store_uint32
+from _wire.texts cimport PyUnicode_AsUTF8AndSize, is_ascii
 from coordinator.core.offsets.records cimport CommittedOffset
 from coordinator.groups.sessions cimport SessionTable
 from coordinator.groups.steady_commits cimport CachedTopic, SteadyCommits, ascii_text

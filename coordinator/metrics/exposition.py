@@ -10,8 +10,8 @@ from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4, generate_late
 from prometheus_client.registry import Collector
 
 from coordinator.metrics.census import Pause
-from coordinator.metrics.declarations import Kind, Metric
 from coordinator.metrics.histogram import Samples
+from coordinator.metrics.metric import Kind, Metric
 from coordinator.metrics.node_metrics import NodeMetrics
 
 CONTENT_TYPE: Final = CONTENT_TYPE_PLAIN_0_0_4

@@ -9,11 +9,11 @@ import msgspec
 from coordinator.audit.world import group_lag
 from coordinator.groups.audit_schedule import audit_of
 from coordinator.groups.coordinator import GroupCoordinator
-from coordinator.metrics import declarations as d
 from coordinator.metrics.census import NO_RECORD, Pause
-from coordinator.metrics.declarations import Metric
+from coordinator.metrics.declarations import single_groups as d
 from coordinator.metrics.group_meter import GroupRecord
 from coordinator.metrics.histogram import Samples
+from coordinator.metrics.metric import Metric
 from coordinator.printable import printable
 
 LABEL_CHARACTERS_MAX: Final = 200

@@ -7,11 +7,11 @@ from coordinator.audit.world import OffsetsByTopic, committed_count, committed_p
 from coordinator.core.lag import lag_ms
 from coordinator.groups.audit_schedule import audit_of
 from coordinator.groups.coordinator import GroupCoordinator
-from coordinator.metrics import declarations as d
 from coordinator.metrics.census import Pause
-from coordinator.metrics.declarations import Metric
+from coordinator.metrics.declarations import single_groups as d
 from coordinator.metrics.group_series import group_label
 from coordinator.metrics.histogram import Samples
+from coordinator.metrics.metric import Metric
 
 PARTITIONS_AT_ONCE: Final = 25
 """Partitions that are looked up before others have their turn: some half a millisecond."""

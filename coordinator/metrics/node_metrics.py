@@ -21,15 +21,17 @@ from coordinator.core.offsets.events import DeletionCause
 from coordinator.groups.coordinator import GroupCoordinator
 from coordinator.groups.sessions import SessionTable
 from coordinator.internal_topics import AUDIT_TOPIC, OFFSETS_TOPIC
-from coordinator.metrics import declarations as d
 from coordinator.metrics.census import Census, GroupCensus, Pause
-from coordinator.metrics.declarations import Metric
+from coordinator.metrics.declarations import groups as of_groups
+from coordinator.metrics.declarations import node as of_node
+from coordinator.metrics.declarations import requests as of_requests
 from coordinator.metrics.group_meter import GroupMeter
 from coordinator.metrics.group_series import group_samples, read_groups
 from coordinator.metrics.histogram import HistogramValue, Samples, histogram_value
 from coordinator.metrics.lag_series import lag_samples, read_lags
 from coordinator.metrics.late_transactions import LateTransactions, find_late_transactions
 from coordinator.metrics.login_meter import LoginMeter
+from coordinator.metrics.metric import Metric
 from coordinator.metrics.readiness import Readiness, readiness
 from coordinator.metrics.request_meter import TIME_BOUNDS_MS, ListenerMeter, RequestMeter
 from coordinator.metrics.runtime_meter import LoopProbe, RuntimeMeter
@@ -161,82 +163,91 @@ class NodeMetrics:
     def _of_groups(self, census: Census) -> Iterator[tuple[Metric, Samples]]:
         shards = self._node.coordinator.shards
         states = Counter(shard.state for shard in shards)
-        yield d.NUM_PARTITIONS, [((name,), states[state]) for name, state in PARTITION_STATES.items()]
-        yield d.GROUP_COUNT, [((name,), census.groups_of(name)) for name in KINDS]
-        for name, metric in d.GROUP_COUNT_BY_STATE.items():
+        yield of_groups.NUM_PARTITIONS, [((name,), states[state]) for name, state in PARTITION_STATES.items()]
+        yield of_groups.GROUP_COUNT, [((name,), census.groups_of(name)) for name in KINDS]
+        for name, metric in of_groups.GROUP_COUNT_BY_STATE.items():
             yield metric, [((state.value,), census.states[name, state]) for state in KINDS[name].states]
-        yield d.NUM_GROUPS, [((), census.groups)]
-        yield d.NUM_OFFSETS, [((), census.offsets)]
-        for state, metric in d.NUM_GROUPS_IN.items():
+        yield of_groups.NUM_GROUPS, [((), census.groups)]
+        yield of_groups.NUM_OFFSETS, [((), census.offsets)]
+        for state, metric in of_groups.NUM_GROUPS_IN.items():
             yield metric, [((), census.states[CLASSIC_NAME, state])]
-        yield d.MEMBERS, [((), census.members)]
-        yield d.GROUPS_FAILED, [((), sum(len(shard.failed_keys.by_key) for shard in shards))]
-        yield d.EVENT_QUEUE_SIZE, [((), sum(shard.queue_size for shard in shards))]
+        yield of_groups.MEMBERS, [((), census.members)]
+        yield of_groups.GROUPS_FAILED, [((), sum(len(shard.failed_keys.by_key) for shard in shards))]
+        yield of_groups.EVENT_QUEUE_SIZE, [((), sum(shard.queue_size for shard in shards))]
         meter = self.groups
-        yield d.OFFSET_COMMITS, [((), meter.offset_commits)]
-        yield d.OFFSET_EXPIRATIONS, [((), meter.offset_deletions[DeletionCause.EXPIRED])]
-        yield d.OFFSET_DELETIONS, [((), meter.offset_deletions[DeletionCause.REQUESTED])]
-        for name, metric in d.REBALANCES_OF_KIND.items():
+        yield of_groups.OFFSET_COMMITS, [((), meter.offset_commits)]
+        yield of_groups.OFFSET_EXPIRATIONS, [((), meter.offset_deletions[DeletionCause.EXPIRED])]
+        yield of_groups.OFFSET_DELETIONS, [((), meter.offset_deletions[DeletionCause.REQUESTED])]
+        for name, metric in of_groups.REBALANCES_OF_KIND.items():
             yield metric, [((), meter.counted_rebalances[name])]
-        yield d.REBALANCES, [((cause.value,), count) for cause, count in meter.rebalances.items()]
-        yield d.MEMBERS_REMOVED, [((cause.value,), count) for cause, count in meter.removed_members.items()]
-        yield d.REJECTED, [(names, count) for names, count in meter.rejected.items()]
+        yield of_groups.REBALANCES, [((cause.value,), count) for cause, count in meter.rebalances.items()]
+        yield of_groups.MEMBERS_REMOVED, [((cause.value,), count) for cause, count in meter.removed_members.items()]
+        yield of_groups.REJECTED, [(names, count) for names, count in meter.rejected.items()]
 
     def _of_requests(self) -> Iterator[tuple[Metric, Samples]]:
         requests = self.requests
         yield (
-            d.REQUESTS,
+            of_requests.REQUESTS,
             [((APIS[key].name, str(version)), count) for key, version, count in requests.requests()],
         )
-        yield d.ERRORS, [((APIS[key].name, _error_name(code)), count) for key, code, count in requests.errors()]
         yield (
-            d.TOTAL_TIME_MS,
+            of_requests.ERRORS,
+            [((APIS[key].name, _error_name(code)), count) for key, code, count in requests.errors()],
+        )
+        yield (
+            of_requests.TOTAL_TIME_MS,
             [
                 ((APIS[key].name,), histogram_value(TIME_BOUNDS_MS, counts, sum_ms))
                 for key, counts, sum_ms in requests.times()
             ],
         )
         meters = [((name, NETWORK_PROCESSOR), meter) for name, meter in self.listeners.items()]
-        yield d.CONNECTION_COUNT, [(labels, meter.created - meter.closed) for labels, meter in meters]
-        yield d.CONNECTION_CREATION, [(labels, meter.created) for labels, meter in meters]
-        yield d.CONNECTION_CLOSE, [(labels, meter.closed) for labels, meter in meters]
-        yield d.INCOMING_BYTES, [(labels, meter.bytes_in) for labels, meter in meters]
-        yield d.OUTGOING_BYTES, [(labels, meter.bytes_out) for labels, meter in meters]
-        yield d.CONNECTIONS_REJECTED, [((name,), listener.rejected) for name, listener in self.listeners.items()]
+        yield of_requests.CONNECTION_COUNT, [(labels, meter.created - meter.closed) for labels, meter in meters]
+        yield of_requests.CONNECTION_CREATION, [(labels, meter.created) for labels, meter in meters]
+        yield of_requests.CONNECTION_CLOSE, [(labels, meter.closed) for labels, meter in meters]
+        yield of_requests.INCOMING_BYTES, [(labels, meter.bytes_in) for labels, meter in meters]
+        yield of_requests.OUTGOING_BYTES, [(labels, meter.bytes_out) for labels, meter in meters]
+        yield (
+            of_requests.CONNECTIONS_REJECTED,
+            [((name,), listener.rejected) for name, listener in self.listeners.items()],
+        )
 
         logins = [((name, NETWORK_PROCESSOR), meter) for name, meter in self.logins.items()]
-        yield d.SUCCESSFUL_AUTHENTICATION, [(labels, meter.successes) for labels, meter in logins]
-        yield d.FAILED_AUTHENTICATION, [(labels, meter.failures) for labels, meter in logins]
-        yield d.SUCCESSFUL_REAUTHENTICATION, [(labels, meter.reauthentications) for labels, meter in logins]
-        yield d.FAILED_REAUTHENTICATION, [(labels, meter.reauthentication_failures) for labels, meter in logins]
-        yield d.EXPIRED_CONNECTIONS_KILLED, [(labels, meter.expired) for labels, meter in logins]
+        yield of_requests.SUCCESSFUL_AUTHENTICATION, [(labels, meter.successes) for labels, meter in logins]
+        yield of_requests.FAILED_AUTHENTICATION, [(labels, meter.failures) for labels, meter in logins]
+        yield of_requests.SUCCESSFUL_REAUTHENTICATION, [(labels, meter.reauthentications) for labels, meter in logins]
+        yield (
+            of_requests.FAILED_REAUTHENTICATION,
+            [(labels, meter.reauthentication_failures) for labels, meter in logins],
+        )
+        yield of_requests.EXPIRED_CONNECTIONS_KILLED, [(labels, meter.expired) for labels, meter in logins]
 
     def _of_node(self, audit_log_bytes: int, late: LateTransactions) -> Iterator[tuple[Metric, Samples]]:
         node, runtime = self._node, self.runtime
         loads_ms = runtime.recent_loads_ms()
-        yield d.EVENT_QUEUE_TIME_MS, [((), _times(runtime.queue_times))]
-        yield d.EVENT_PROCESSING_TIME_MS, [((), _times(runtime.processing_times))]
-        yield d.BATCH_FLUSH_TIME_MS, [((), _times(runtime.flush_times))]
-        yield d.LOOP_LAG, [((), self.loop.lag_seconds.value)]
-        yield d.LOADS, [((), runtime.load_seconds.value)]
+        yield of_groups.EVENT_QUEUE_TIME_MS, [((), _times(runtime.queue_times))]
+        yield of_groups.EVENT_PROCESSING_TIME_MS, [((), _times(runtime.processing_times))]
+        yield of_groups.BATCH_FLUSH_TIME_MS, [((), _times(runtime.flush_times))]
+        yield of_node.LOOP_LAG, [((), self.loop.lag_seconds.value)]
+        yield of_node.LOADS, [((), runtime.load_seconds.value)]
         versions = (__version__, platform.python_version())
-        yield d.BUILD_INFO, [(versions, 1)]
+        yield of_node.BUILD_INFO, [(versions, 1)]
         for metric, value in (
-            (d.PARTITION_LOAD_TIME_MAX, max(loads_ms, default=float("nan"))),
-            (d.PARTITION_LOAD_TIME_AVG, sum(loads_ms) / len(loads_ms) if loads_ms else float("nan")),
-            (d.THREAD_IDLE_RATIO_AVG, self.loop.idle_ratio),
-            (d.EPOCH, node.coordinator_epoch),
-            (d.SESSIONS, len(node.sessions)),
-            (d.TIMERS, node.wheel.pending),
-            (d.PENDING_REQUESTS, len(node.pending)),
-            (d.APPEND_FAILURES, runtime.appends.failures),
-            (d.LOAD_FAILURES, runtime.load_failures),
-            (d.AUDIT_EVENTS, runtime.appends.audit_events),
-            (d.AUDIT_LOG_BYTES, audit_log_bytes),
-            (d.AUDIT_SNAPSHOTS_WAITING, node.coordinator.audit.partitions_waiting),
-            (d.LOG_LINES_DROPPED, self._log_lines_dropped()),
-            (d.PARTITIONS_WITH_LATE_TRANSACTIONS, late.late_partitions),
-            (d.OLDEST_TRANSACTION, late.oldest_seconds),
+            (of_groups.PARTITION_LOAD_TIME_MAX, max(loads_ms, default=float("nan"))),
+            (of_groups.PARTITION_LOAD_TIME_AVG, sum(loads_ms) / len(loads_ms) if loads_ms else float("nan")),
+            (of_groups.THREAD_IDLE_RATIO_AVG, self.loop.idle_ratio),
+            (of_node.EPOCH, node.coordinator_epoch),
+            (of_groups.SESSIONS, len(node.sessions)),
+            (of_node.TIMERS, node.wheel.pending),
+            (of_groups.PENDING_REQUESTS, len(node.pending)),
+            (of_node.APPEND_FAILURES, runtime.appends.failures),
+            (of_node.LOAD_FAILURES, runtime.load_failures),
+            (of_node.AUDIT_EVENTS, runtime.appends.audit_events),
+            (of_node.AUDIT_LOG_BYTES, audit_log_bytes),
+            (of_node.AUDIT_SNAPSHOTS_WAITING, node.coordinator.audit.partitions_waiting),
+            (of_node.LOG_LINES_DROPPED, self._log_lines_dropped()),
+            (of_node.PARTITIONS_WITH_LATE_TRANSACTIONS, late.late_partitions),
+            (of_node.OLDEST_TRANSACTION, late.oldest_seconds),
         ):
             yield metric, [((), value)]
 

@@ -10,8 +10,8 @@ from coordinator.node.data_plane import DataPlane
 from coordinator.node.storage import Storage
 
 if TYPE_CHECKING:
-    from coordinator.metrics.declarations import Metric
     from coordinator.metrics.histogram import Samples
+    from coordinator.metrics.metric import Metric
     from coordinator.metrics.node_metrics import NodeMetrics
 
 
@@ -50,7 +50,7 @@ def measure_node(
 
 
 def _of_storage(storage: Storage) -> "Iterator[tuple[Metric, Samples]]":
-    from coordinator.metrics import declarations as d
+    from coordinator.metrics.declarations import node as d
 
     compaction = storage.cleaner.counts
     yield d.COMPACTIONS, [((), compaction.cleanings)]
@@ -61,7 +61,7 @@ def _of_storage(storage: Storage) -> "Iterator[tuple[Metric, Samples]]":
 
 
 def _of_transactions(data_plane: DataPlane) -> "Iterator[tuple[Metric, Samples]]":
-    from coordinator.metrics import declarations as d
+    from coordinator.metrics.declarations import node as d
 
     metrics = d.TRANSACTIONAL_IDS, d.TRANSACTIONS_OPEN, d.TRANSACTIONS_ENDING, d.TRANSACTIONS_TIMED_OUT
     for metric, count in zip(metrics, data_plane.transactions.counts(), strict=True):

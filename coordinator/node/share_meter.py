@@ -11,8 +11,8 @@ from coordinator.internal_topics import SHARE_STATE_TOPIC
 
 if TYPE_CHECKING:
     from coordinator.broker.share.share_partition import SharePartition
-    from coordinator.metrics.declarations import Metric
     from coordinator.metrics.histogram import Samples
+    from coordinator.metrics.metric import Metric
     from coordinator.node.share_plane import SharePlane
     from coordinator.share_state.coordinator import ShareCoordinator
 
@@ -33,7 +33,7 @@ class ShareMeter:
 
     def samples(self) -> "Iterator[tuple[Metric, Samples]]":
         """The values of its metrics."""
-        from coordinator.metrics import declarations as d
+        from coordinator.metrics.declarations import share as d
 
         plane = self._plane
         total = None if plane is None else plane.reports.tallies.total

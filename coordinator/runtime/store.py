@@ -8,7 +8,8 @@ from typing import Any, Final, Protocol
 
 from _wire.errors import MalformedMessage
 from coordinator.core.stored import Stored
-from coordinator.log.partition.partition_log import REPLAY_BYTES, PartitionLog
+from coordinator.log.partition.partition_log import PartitionLog
+from coordinator.log.partition.readable_log import REPLAY_BYTES
 from coordinator.log.segments.segment_file import PrebuiltBatch
 from coordinator.runtime.interfaces import AppendMeter, Replay, StoreError
 from coordinator.runtime.slices import Steps

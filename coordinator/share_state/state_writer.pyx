@@ -10,7 +10,7 @@ from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.string cimport memcpy
 
-from _wire.primitives cimport store_uint16, store_uint32, store_uint64
+from _wire.big_endian cimport store_uint16, store_uint32, store_uint64
 from _wire.unsigned_varints cimport put_varint, varint_bytes
 from _wire.written_records cimport (
     WRITTEN_SIZE_BYTES, length_bytes, put_length, set_written_size, size_in_batch, written_size,

@@ -3,12 +3,13 @@
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from coordinator.metrics import declarations as d
-from coordinator.metrics.declarations import Metric
+from coordinator.metrics.declarations import single_groups as d
 from coordinator.metrics.group_series import group_label
 from coordinator.metrics.histogram import Samples
 from coordinator.metrics.lag_series import GroupLagValues, PartitionLagValues, lag_samples
+from coordinator.metrics.metric import Metric
 from coordinator.metrics.top_groups import Candidate, TopGroups
+from coordinator.watch import declared_metrics as own
 from coordinator.watch.polls import GroupNow, PolledNow
 from coordinator.watch.positions import now_ms
 from coordinator.watch.session import Session
@@ -25,18 +26,18 @@ def samples(session: Session, top: TopGroups, partitions_max: int) -> Iterator[t
     counted, watcher = session.counted, session.watcher
     polled = NEVER if session.polls is None else session.polls.now
     for metric, value in (
-        (d.WATCH_RECORDS, counted.records),
-        (d.WATCH_COMMITS, counted.commits),
-        (d.WATCH_LINES, counted.lines),
-        (d.WATCH_EVENTS, counted.events),
-        (d.WATCH_GROUPS, 0 if watcher is None else counted.groups),
-        (d.WATCH_HELD, 0 if watcher is None else counted.held),
-        (d.WATCH_FORCED, counted.forced),
-        (d.WATCH_READ_AGE_SECONDS, _seconds_since(counted.read_ms)),
-        (d.WATCH_POLL_REQUESTS, polled.requests),
-        (d.WATCH_POLL_SECONDS, polled.took_seconds),
-        (d.WATCH_POLL_AGE_SECONDS, _seconds_since(polled.at_ms)),
-        (d.WATCH_POLL_LEFT_OUT, polled.left_out),
+        (own.RECORDS, counted.records),
+        (own.COMMITS, counted.commits),
+        (own.LINES, counted.lines),
+        (own.EVENTS, counted.events),
+        (own.GROUPS, 0 if watcher is None else counted.groups),
+        (own.HELD, 0 if watcher is None else counted.held),
+        (own.FORCED, counted.forced),
+        (own.READ_AGE_SECONDS, _seconds_since(counted.read_ms)),
+        (own.POLL_REQUESTS, polled.requests),
+        (own.POLL_SECONDS, polled.took_seconds),
+        (own.POLL_AGE_SECONDS, _seconds_since(polled.at_ms)),
+        (own.POLL_LEFT_OUT, polled.left_out),
     ):
         yield metric, [((), value)]
     yield from polled_samples(polled, top, partitions_max)

@@ -25,8 +25,8 @@ from coordinator.watch.positions import now_ms
 from coordinator.watch.sink import SinkError
 
 if TYPE_CHECKING:
-    from coordinator.metrics.declarations import Metric
     from coordinator.metrics.histogram import Samples
+    from coordinator.metrics.metric import Metric
     from coordinator.watch.session import Session
 
 COMPRESSION: Final = "lz4"

@@ -9,7 +9,8 @@ from _wire.embedded import encode_versioned
 from _wire.messages.consumer_protocol_subscription import ConsumerProtocolSubscription
 from _wire.messages.consumer_protocol_subscription import TopicPartition as OwnedPartition
 from coordinator.audit import schema
-from coordinator.audit.group_state import GroupAuditState, by_topic
+from coordinator.audit.group_state import GroupAuditState
+from coordinator.audit.partition_owners import by_topic
 from coordinator.core.assignors.consumer_protocol import encode_assignment
 from coordinator.core.classic.group import Member
 from coordinator.core.consumer_protocol import CONSUMER_PROTOCOL_TYPE

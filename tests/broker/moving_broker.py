@@ -10,7 +10,8 @@ from msgspec.structs import replace
 from _wire.errors import ErrorCode
 from _wire.records import parse_records
 from coordinator.broker.data.append_notifier import AppendNotifier
-from coordinator.broker.directories.replica_moves import FutureReplica, ReplicaMoves
+from coordinator.broker.directories.replica_move import FutureReplica
+from coordinator.broker.directories.replica_moves import ReplicaMoves
 from coordinator.broker.log_flusher import LogFlusher
 from coordinator.config.key import INT64_MAX
 from coordinator.config.settings import Config

@@ -25,8 +25,8 @@ from _wire.messages.find_coordinator import FindCoordinatorRequest
 from _wire.messages.init_producer_id import InitProducerIdRequest
 from _wire.messages.offset_commit_record import OffsetCommitKey, OffsetCommitValue
 from _wire.messages.transaction_log_record import PartitionsSchema, TransactionLogKey, TransactionLogValue
-from _wire.primitives import Message
 from _wire.records import build_batch
+from _wire.structs import Message
 from coordinator.cli.log import command
 from coordinator.log.config import LogConfig
 from coordinator.log.data_dirs.directory import LogDirectory

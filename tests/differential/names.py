@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from _wire.apis import APIS, Api
 from _wire.notation import Definition, Field, Struct, read_definitions
-from _wire.primitives import Message
+from _wire.structs import Message
 
 API_BY_NAME: Final[dict[str, Api]] = {api.name: api for api in APIS.values()}
 DEFINITIONS: Final[dict[str, Definition]] = {

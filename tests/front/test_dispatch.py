@@ -24,7 +24,7 @@ from _wire.messages.offset_delete import (
     OffsetDeleteRequestTopic,
 )
 from _wire.messages.produce import ProduceRequest
-from _wire.primitives import Struct
+from _wire.structs import Struct
 from coordinator.front.dispatch import Route
 from tests.front.routes import routes, served
 from tests.wire_client import ConnectionClosed, WireClient, produce_request

@@ -19,8 +19,8 @@ from _wire.messages.offset_fetch import OffsetFetchRequest
 from _wire.messages.sasl_authenticate import SaslAuthenticateRequest
 from _wire.messages.sasl_handshake import SaslHandshakeRequest
 from coordinator.config.key import ConfigError
-from coordinator.front.connection import SaslConnection
 from coordinator.front.login import Step
+from coordinator.front.sasl_connection import SaslConnection
 from coordinator.logger import logger
 from coordinator.security.principal import Principal
 from coordinator.security.sasl.exchange import login_failure

@@ -15,7 +15,7 @@ from _wire.messages.api_versions import ApiVersionsRequest
 from _wire.messages.create_partitions import CreatePartitionsRequest, CreatePartitionsTopic
 from _wire.messages.find_coordinator import FindCoordinatorRequest
 from _wire.messages.metadata import MetadataRequest, MetadataRequestTopic
-from _wire.primitives import Message
+from _wire.structs import Message
 from coordinator.broker.directories.directory_assignment import _OnlineOnly
 from coordinator.config.settings import Config
 from coordinator.front.dispatch import Route

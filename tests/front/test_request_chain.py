@@ -28,8 +28,8 @@ from _wire.messages.offset_fetch import (
 from _wire.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from _wire.messages.streams_group_heartbeat import StreamsGroupHeartbeatRequest, Topology
 from _wire.messages.txn_offset_commit import TxnOffsetCommitRequest
-from _wire.primitives import Message
 from _wire.records import build_batch
+from _wire.structs import Message
 from coordinator.cluster.handlers.owners import OwnerHandlers
 from coordinator.cluster.requirements import CLUSTER_REQUIREMENTS
 from coordinator.front.authorization import Requirement, WhenDenied

@@ -14,7 +14,7 @@ from _wire.messages import RECORD_MODULES
 from _wire.messages.connect_protocol_assignment import ConnectProtocolAssignment
 from _wire.messages.consumer_protocol_assignment import ConsumerProtocolAssignment
 from _wire.messages.consumer_protocol_subscription import ConsumerProtocolSubscription
-from _wire.primitives import Message
+from _wire.structs import Message
 from tests.fuzz.harness import fuzz
 from tests.golden_vectors import GOLDEN_DIR, golden_vectors
 

@@ -9,7 +9,7 @@ from _wire.messages.list_groups import ListGroupsRequest
 from _wire.messages.offset_commit import OffsetCommitRequest, OffsetCommitRequestPartition, OffsetCommitRequestTopic
 from _wire.messages.offset_fetch import OffsetFetchRequest, OffsetFetchRequestGroup
 from _wire.messages.sync_group import SyncGroupRequest
-from _wire.primitives import Message
+from _wire.structs import Message
 from coordinator.client.wire import ClientError
 from tests.hostile.attack import UNSENT_MEMORY_MAX, Attack
 from tests.hostile.consumer_groups import create_topics, join_all

@@ -14,7 +14,7 @@ from typing import Any, Final, Self
 
 from _wire.apis import APIS
 from _wire.headers import decode_response_header, encode_request
-from _wire.primitives import Message
+from _wire.structs import Message
 from coordinator.front.connection import Connection
 from coordinator.front.request_context import Endpoint
 from coordinator.groups.sessions import SessionTable

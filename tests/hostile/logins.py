@@ -9,7 +9,7 @@ from _wire.messages.api_versions import ApiVersionsRequest
 from _wire.messages.metadata import MetadataRequest
 from _wire.messages.sasl_authenticate import SaslAuthenticateRequest
 from _wire.messages.sasl_handshake import SaslHandshakeRequest
-from _wire.primitives import Message
+from _wire.structs import Message
 from tests.hostile.attack import Attack
 from tests.hostile.target import Target
 from tests.waiting import wait_for

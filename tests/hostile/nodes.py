@@ -12,8 +12,8 @@ from _wire.messages.find_coordinator import FindCoordinatorRequest
 from _wire.messages.metadata import MetadataRequest, MetadataRequestTopic
 from _wire.messages.offset_commit import OffsetCommitRequest, OffsetCommitRequestPartition, OffsetCommitRequestTopic
 from _wire.messages.offset_fetch import OffsetFetchRequest, OffsetFetchRequestGroup, OffsetFetchRequestTopics
-from _wire.primitives import Message
 from _wire.records import build_batch
+from _wire.structs import Message
 from coordinator.client.wire import ClientError
 from tests.hostile import consumer_groups
 from tests.hostile.attack import Attack

@@ -16,8 +16,8 @@ from _wire.messages.offset_for_leader_epoch import (
     OffsetForLeaderPartition,
     OffsetForLeaderTopic,
 )
-from _wire.primitives import Message
 from _wire.records import build_batch
+from _wire.structs import Message
 from coordinator.client.wire import ClientError
 from tests.hostile.attack import REQUESTS_MEMORY_MAX, UNSENT_MEMORY_MAX, Attack
 from tests.hostile.target import MIB, CountingClient, Target

@@ -11,7 +11,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Final, Self
 
-from _wire.primitives import Message
+from _wire.structs import Message
 from coordinator.client.bootstrap import Server
 from coordinator.client.requests import Sent
 from tests.certificates import tls_settings

@@ -23,8 +23,8 @@ from _wire.messages.offset_commit import (
     OffsetCommitRequestPartition,
     OffsetCommitRequestTopic,
 )
-from _wire.primitives import Message
 from _wire.records import build_batch
+from _wire.structs import Message
 from coordinator.client.bootstrap import Bootstrap
 from coordinator.client.security import ClientSecurity
 from tests.wire_client import WireClient, produce_request

@@ -3,7 +3,8 @@
 import pytest
 
 from _wire.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
-from coordinator.metrics.declarations import METRICS, Kind
+from coordinator.metrics.declarations import METRICS
+from coordinator.metrics.metric import Kind
 from tests.admin.http_client import Scrape, with_node
 from tests.metrics.traffic import COMMITTED, GROUP, HEARTBEATS, SHARED, sharing
 from tests.node.handlers.test_share import AUTHORIZED

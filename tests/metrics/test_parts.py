@@ -2,10 +2,10 @@
 
 import pytest
 
-from coordinator.metrics import declarations as d
+from coordinator.metrics.declarations.node import OFFLINE_LOG_DIRECTORIES, UNCLEANABLE_LOGS
 from tests.admin.http_client import Scrape, with_node
 
-OF_STORAGE = ("coordinator_compactions_total", d.UNCLEANABLE_LOGS.name, d.OFFLINE_LOG_DIRECTORIES.name)
+OF_STORAGE = ("coordinator_compactions_total", UNCLEANABLE_LOGS.name, OFFLINE_LOG_DIRECTORIES.name)
 OF_TRANSACTIONS = (
     "coordinator_transactional_ids",
     "coordinator_transactions_open",

@@ -196,7 +196,7 @@ PRODUCER_MUTANTS: Final = (
     ),
     Mutant(
         "after a damaged batch the next segment is read",
-        "PartitionLog.offset_after_damage",
+        "ReadableLog.offset_after_damage",
         "if damage.first_offset <= offset < damage.next_offset:",
         "if damage.first_offset > offset:",
     ),

@@ -89,7 +89,7 @@ MUTANTS: Final = (
     Mutant(
         "a share session that ends keeps its locks",
         "ShareSessions.connection_closed",
-        "self._released(session)",
+        "self._release(session)",
         "pass",
     ),
     Mutant(

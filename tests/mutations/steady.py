@@ -37,7 +37,7 @@ MUTANTS: Final = (
     ),
     Mutant(
         "a client whose question was asked before has no software",
-        "Connection.try_repeated",
+        "SteadyConnection.try_repeated",
         "self.software = found.software",
         "pass",
     ),

@@ -209,7 +209,7 @@ LOG_MUTANTS: Final = (
     ),
     Mutant(
         "an iteration over a log loses its place when segments are replaced",
-        "PartitionLog.batches",
+        "ReadableLog.batches",
         "offset = max(offset, segment.next_offset)",
         (
             "bases = [each.base_offset for each in self.segments if each.base_offset > segment.base_offset]\n"
@@ -236,7 +236,7 @@ LOG_MUTANTS: Final = (
     ),
     Mutant(
         "directory entries are flushed only with a segment",
-        "PartitionLog.start_flush",
+        "FlushableLog.start_flush",
         "if self.recovery_point >= self.log_end_offset and not self._unflushed.directories:",
         "if not self.segments or (self.recovery_point >= self.log_end_offset and not self._unflushed.directories):",
     ),

@@ -31,7 +31,7 @@ from _wire.messages.incremental_alter_configs import (
 from _wire.messages.init_producer_id import InitProducerIdRequest
 from _wire.messages.metadata import MetadataRequest, MetadataRequestTopic
 from _wire.messages.update_features import FeatureUpdateKey, UpdateFeaturesRequest
-from _wire.primitives import Message
+from _wire.structs import Message
 from coordinator.log.names import METADATA_LOG
 from coordinator.metadata.producer_ids import PRODUCER_IDS_PER_BLOCK, RESERVED_AHEAD_FROM
 from tests.node.faulty_serve import CONTROL

@@ -39,7 +39,7 @@ def test_what_is_needed_is_enough(tmp_path):
     assert check_source_archive(source_archive(tmp_path / "a.tar.gz", good(IN_THE_ARCHIVE))) == len(IN_THE_ARCHIVE)
 
 
-@pytest.mark.parametrize("unwanted", ["tests/test_it.py", "_wire/primitives.c", "coordinator/__pycache__/a.pyc"])
+@pytest.mark.parametrize("unwanted", ["tests/test_it.py", "_wire/structs.c", "coordinator/__pycache__/a.pyc"])
 def test_a_wheel_with_something_else_is_refused(tmp_path, unwanted):
     with pytest.raises(WrongContents, match=f"a.whl has {unwanted}"):
         check_wheel(wheel(tmp_path / "a.whl", [*good(IN_A_WHEEL), unwanted]))

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 
 from _wire.errors import ErrorCode
-from _wire.primitives import Message
+from _wire.structs import Message
 from coordinator.front.connection import Connection
 from coordinator.front.request_context import Endpoint, RequestContext
 from coordinator.security.principal import ANONYMOUS

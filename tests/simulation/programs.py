@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from _wire.errors import ErrorCode
 from _wire.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
-from _wire.primitives import Message
 from _wire.records import build_batch
+from _wire.structs import Message
 from coordinator.core.topic_partition import TopicPartition
 from tests.simulation.calls import LOST, Ask, Call
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from _wire.apis import APIS
-from _wire.primitives import Message
+from _wire.structs import Message
 from tests.golden_vectors import GOLDEN_DIR, golden_vectors
 
 Vector = dict[str, Any]

@@ -7,7 +7,7 @@ from types import ModuleType
 from typing import Any
 
 from _wire.notation import Definition, Field, Struct, read_definitions, snake_case
-from _wire.primitives import Message
+from _wire.structs import Message
 
 DEFINITIONS = {
     definition.name + ("Record" if definition.kind == "record" else ""): definition for definition in read_definitions()

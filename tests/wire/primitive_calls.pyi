@@ -1,6 +1,6 @@
 from typing import Any
 
-from _wire.primitives import Buffer
+from _wire.structs import Buffer
 
 def read(kind: str, data: Buffer, flexible: bool = False, element_bytes_min: int = 1) -> tuple[Any, int]: ...
 def write(kind: str, value: Any, flexible: bool = False, first_buffer_bytes: int = 8) -> bytes: ...

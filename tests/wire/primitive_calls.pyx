@@ -2,7 +2,9 @@
 
 from libc.stdint cimport uint8_t, uint32_t
 
-from _wire.primitives cimport *
+from _wire.big_endian cimport *
+from _wire.reader cimport *
+from _wire.writer cimport *
 
 
 def read(str kind, data, bint flexible=False, Py_ssize_t element_bytes_min=1):

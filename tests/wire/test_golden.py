@@ -29,8 +29,8 @@ from _wire.headers import (
 )
 from _wire.messages.consumer_protocol_assignment import ConsumerProtocolAssignment
 from _wire.messages.consumer_protocol_subscription import ConsumerProtocolSubscription
-from _wire.primitives import Message, Struct
 from _wire.records import batch_headers
+from _wire.structs import Message, Struct
 from tests.golden_vectors import golden_vectors
 from tests.wire.api_vectors import FLEXIBLE, Vector, by_api, check_each, kind_of, name_of, untagged, vectors_of
 from tests.wire.kafka_json import definition_of, message_from_json

@@ -11,8 +11,8 @@ import pytest
 
 from _wire.errors import MalformedMessage
 from _wire.notation import Definition, Field, Struct
-from _wire.primitives import Message
 from _wire.records import Record, build_batch, parse_batch
+from _wire.structs import Message
 from tests.wire.api_vectors import API_FILES, Vector, by_api, check_each, kind_of, vectors_of
 from tests.wire.kafka_json import DEFINITIONS
 

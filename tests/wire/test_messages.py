@@ -22,7 +22,7 @@ from _wire.messages.join_group import JoinGroupRequest, JoinGroupRequestProtocol
 from _wire.messages.metadata import MetadataRequest, MetadataRequestTopic
 from _wire.messages.offset_commit_record import OffsetCommitKey, OffsetCommitValue
 from _wire.messages.offset_fetch import OffsetFetchRequest, OffsetFetchRequestTopic
-from _wire.primitives import Message
+from _wire.structs import Message
 
 THREE_TOPICS = [OffsetFetchRequestTopic(name="t", partition_indexes=[1, 2, 3]) for _ in range(3)]
 

@@ -12,8 +12,8 @@ from kafka.protocol import admin, consumer, metadata, producer, sasl
 from _wire.apis import APIS, Api
 from _wire.messages.api_versions import ApiVersionsResponse
 from _wire.notation import Definition, Field, Struct
-from _wire.primitives import Message
-from _wire.primitives import Struct as WireStruct
+from _wire.structs import Message
+from _wire.structs import Struct as WireStruct
 from tests.examples import examples
 from tests.wire.kafka_json import DEFINITIONS
 

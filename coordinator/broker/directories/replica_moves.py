@@ -10,16 +10,16 @@ Counterparts in Kafka: `ReplicaManager.alterReplicaLogDirs`, `ReplicaAlterLogDir
 """
 
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
-from typing import Final, NamedTuple
-
-import msgspec
+from typing import Final
 
 from _wire.errors import ErrorCode
 from coordinator.broker.cleaner_thread import Pace
 from coordinator.broker.directories.directory_assignment import DirectoryAssignment
+from coordinator.broker.directories.joint_assignment import JointAssignment
+from coordinator.broker.directories.replica_move import REST_BYTES, FutureReplica, Move, MoveKey
 from coordinator.broker.log_flusher import LogFlusher
 from coordinator.broker.partitions import Partitions
 from coordinator.deadlines import deadline_after
@@ -35,62 +35,16 @@ from coordinator.log.partition.future_log import CopyFailed, FutureLog, Portion
 from coordinator.log.partition.partition_log import PartitionLog
 from coordinator.logger import logger
 from coordinator.metadata.image import MetadataImage, Topic
-from coordinator.runtime.slices import Slices, Steps
+from coordinator.runtime.slices import Slices
 from coordinator.timers.timers import Timers
 
 PORTION_BYTES: Final = 4 << 20
 """How much is copied before others have their turn."""
-REST_BYTES: Final = 1 << 20
-"""How much is copied in the event loop at most, at the first try; each further try allows twice as much."""
 REST_BYTES_MAX: Final = 64 << 20
 FINAL_PORTIONS: Final = 8
 """How often a portion is copied while the log is not flushed. Then it is flushed again first."""
 RETRY_MS: Final = 50
 ANY_ID: Final = "0" * 32
-
-
-class Move:
-    """A partition on its way to another directory."""
-
-    def __init__(
-        self, log: PartitionLog, topic_id: bytes, source: LogDirectory, target: LogDirectory, began_ms: int
-    ) -> None:
-        self.log = log
-        self.topic_id = topic_id
-        self.source = source
-        self.target = target
-        self.began_ms = began_ms
-        self.future: FutureLog | None = None
-        """The copy; None: nothing of the log is on disk."""
-        self.is_over = False
-        self.is_suspended = False
-        """Whether the log is not flushed, or that was asked for."""
-        self.is_busy = False
-        """Whether a thread works for it, or its directory is being stored."""
-        self.final_portions = 0
-        self.rest_bytes = REST_BYTES
-        self.noted = (0, 0)
-        """The end and the start of the log in the checkpoints of the target: so much of the copy is safe."""
-
-    @property
-    def key(self) -> TopicPartition:
-        return self.log.topic, self.log.partition
-
-
-class MoveKey(msgspec.Struct, frozen=True):
-    """The timer key of a move that goes on later."""
-
-    move: Move
-
-
-class FutureReplica(NamedTuple):
-    """The copy of a partition, for DescribeLogDirs."""
-
-    topic: str
-    partition: int
-    size_bytes: int
-    offset_lag: int
-    """How many offsets it is behind."""
 
 
 class ReplicaMoves:
@@ -120,7 +74,7 @@ class ReplicaMoves:
         self._image = image
         self._directories = directories
         self._partitions = partitions
-        self._assignment = assignment
+        self._assignment = JointAssignment(assignment, slices, call_soon, now_ms, self._not_stored)
         self._flusher = flusher
         self._is_cleaning = is_cleaning
         self._threads = threads
@@ -134,8 +88,6 @@ class ReplicaMoves:
         self._moves: dict[TopicPartition, Move] = {}
         self._queues: dict[LogDirectory, deque[Move]] = {}
         """By target, those with something to copy; the first one is under way, the others wait."""
-        self._to_assign: dict[TopicPartition, tuple[str, Callable[[], None]]] = {}
-        """What the metadata gets next: the id of the directory, and who is called then."""
         self._ending: dict[TopicPartition, Path] = {}
         """Partitions that were moved, as long as a power loss might take it back; with their former folders."""
         self._is_stopped = False
@@ -184,7 +136,7 @@ class ReplicaMoves:
     @property
     def is_moving(self) -> bool:
         """Whether a move is under way, or may still be taken back by a power loss."""
-        return bool(self._moves or self._ending or self._to_assign)
+        return bool(self._moves or self._ending or self._assignment.is_waiting)
 
     def resume_interrupted(self) -> None:
         """At a start: begin again with the moves that the last process did not end."""
@@ -201,6 +153,7 @@ class ReplicaMoves:
     def stop(self) -> None:
         """Begin nothing any more: the threads are about to be stopped."""
         self._is_stopped = True
+        self._assignment.stop()
 
     def close(self) -> None:
         """After `stop`, when the threads have ended: leave empty folders, with which the next start begins again."""
@@ -225,7 +178,7 @@ class ReplicaMoves:
         assert source is not None, log.name
         move = Move(log, self._image.topics[log.topic].topic_id, source, target, self._now_ms())
         try:
-            self._make_future(move)
+            move.make_future(self._directories.files)
         except OSError as problem:
             self._report(move, problem, target.root)
             return False
@@ -237,14 +190,6 @@ class ReplicaMoves:
         if move.future is None or len(queue) == 1:
             self._call_soon(partial(self._advance, move))
         return True
-
-    def _make_future(self, move: Move) -> None:
-        """Make the folder of the copy, if the log has one."""
-        log = move.log
-        if self._directories.files.is_directory(log.folder):
-            source_id = move.source.directory_id
-            folder = move.target.make_future_folder(log.topic, log.partition, move.topic_id, source_id)
-            move.future = FutureLog(self._directories.files, log, folder)
 
     def _cancel(self, move: Move) -> None:
         """End a move that is not wanted any more, or failed; the partition stays where it is."""
@@ -263,20 +208,9 @@ class ReplicaMoves:
         if move in queue:
             queue.remove(move)
         if not move.is_busy:
-            self._release(move)
+            move.release(self._flusher)
         if was_first and queue:
             self._call_soon(partial(self._advance, queue[0]))
-
-    def _release(self, move: Move) -> None:
-        """Nobody works for a move any more, and it is over."""
-        if move.future is not None:
-            move.future.close()
-        self._resume(move)
-
-    def _resume(self, move: Move) -> None:
-        if move.is_suspended:
-            move.is_suspended = False
-            self._flusher.resume(move.log)
 
     def _assign_home(self, move: Move) -> None:
         """After a move that did not come to its end: store where the partition is, if that was changed already."""
@@ -285,7 +219,7 @@ class ReplicaMoves:
             return
         home = self._directories.home(*move.key) or move.source
         if topic.directory_id(move.log.partition) != home.directory_id:
-            self._assign(move.key, home.directory_id, lambda: None)
+            self._assignment.assign(move.key, home.directory_id, lambda: None)
 
     def _remove(self, directory: LogDirectory, folder: Path) -> None:
         """Remove a folder in slices."""
@@ -328,7 +262,7 @@ class ReplicaMoves:
             self._end(move)
             self._assign_home(move)
         if move.is_over:
-            self._release(move)
+            move.release(self._flusher)
         return move.is_over
 
     # ------------------------------------------------------------------------------------------------------------- copy
@@ -350,7 +284,7 @@ class ReplicaMoves:
         portion = None
         try:
             if move.future is None:
-                self._make_future(move)  # somebody may have written to it
+                move.make_future(self._directories.files)  # somebody may have written to it
             if move.future is not None and move.future.lag_bytes > min(REST_BYTES, self._portion_bytes):
                 portion = move.future.next_portion(self._portion_bytes)
         except OSError as problem:
@@ -448,36 +382,13 @@ class ReplicaMoves:
 
     def _store_directory(self, move: Move) -> None:
         move.is_busy = True
-        self._assign(move.key, move.target.directory_id, partial(self._directory_stored, move))
+        self._assignment.assign(move.key, move.target.directory_id, partial(self._directory_stored, move))
 
-    def _assign(self, key: TopicPartition, directory_id: str, done: Callable[[], None]) -> None:
-        """Let the metadata have the directory of a partition; then call `done`. Those of one iteration go together."""
-        if not self._to_assign:
-            self._call_soon(self._assign_all)
-        self._to_assign[key] = directory_id, done
-
-    def _assign_all(self) -> None:
-        assigned, self._to_assign = self._to_assign, {}
-        if self._is_stopped:
-            return
-        try:
-            self._assignment.assign(
-                {key: directory_id for key, (directory_id, _) in assigned.items()},
-                self._now_ms(),
-                partial(self._call_in_slices, [done for _, done in assigned.values()]),
-            )
-        except LogAppendError as problem:
-            # The partitions stay where they are. What `_assign_home` was to store, the next start finds.
-            for key in assigned:
-                if (move := self._moves.get(key)) is not None:
-                    move.is_busy = False
-                    self._failed(move, problem)
-
-    def _call_in_slices(self, calls: Sequence[Callable[[], None]]) -> None:
-        def failed(problem: Exception) -> None:
-            logger.error("cannot end the moves of partitions", problem=repr(problem))
-
-        self._slices.start(_call_in_steps(calls), lambda _: None, failed)
+    def _not_stored(self, key: TopicPartition, problem: LogAppendError) -> None:
+        """The partition stays where it is. What `_assign_home` was to store, the next start finds."""
+        if (move := self._moves.get(key)) is not None:
+            move.is_busy = False
+            self._failed(move, problem)
 
     def _directory_stored(self, move: Move) -> None:
         move.is_busy = False
@@ -485,7 +396,7 @@ class ReplicaMoves:
             self._assign_home(move)
         if self._ended_elsewhere(move):
             return
-        if self._is_cleaning(move.log) or move.log.is_held or not self._is_as_noted(move):
+        if self._is_cleaning(move.log) or move.log.is_held or not move.is_as_noted(self._directories.files):
             self._try_again(move)
             return
         try:
@@ -502,15 +413,9 @@ class ReplicaMoves:
             move.rest_bytes = min(2 * move.rest_bytes, REST_BYTES_MAX)
             self._try_again(move)
 
-    def _is_as_noted(self, move: Move) -> bool:
-        """Whether the log has its first offset still, and no files since if it had none."""
-        if move.future is None:
-            return not self._directories.files.is_directory(move.log.folder)
-        return move.log.log_start_offset == move.noted[1]
-
     def _try_again(self, move: Move) -> None:
         """More has changed than can be copied at once."""
-        self._resume(move)
+        move.resume(self._flusher)
         self._later(move, RETRY_MS)
 
     def _switch(self, move: Move) -> None:
@@ -550,9 +455,3 @@ class ReplicaMoves:
         else:
             # The next start ends the move.
             self._removal_failed(former_folder, problem)
-
-
-def _call_in_steps(calls: Sequence[Callable[[], None]]) -> Steps[None]:
-    for call in calls:
-        call()
-        yield

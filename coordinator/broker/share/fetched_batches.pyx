@@ -7,7 +7,7 @@ from _wire.batches cimport (
     ATTRIBUTES, BASE_OFFSET, BATCH_LENGTH, CONTROL_FLAG, LAST_OFFSET_DELTA, LENGTH_END, PRODUCER_ID, RECORDS,
     TRANSACTIONAL_FLAG,
 )
-from _wire.primitives cimport load_uint16, load_uint32, load_uint64
+from _wire.big_endian cimport load_uint16, load_uint32, load_uint64
 
 cdef enum:
     BATCHES_AT_FIRST = 16

@@ -9,7 +9,7 @@ import msgspec
 
 from _wire.errors import MalformedMessage
 from _wire.frames import FrameSplitter, FrameTooLarge
-from _wire.primitives import Message
+from _wire.structs import Message
 from coordinator.client.requests import FRAME_BYTES_MAX, VERSION_MAX, RequestEncoder, Sent
 from coordinator.cluster.brokers.errors import BrokerError, ResponseTooLarge
 

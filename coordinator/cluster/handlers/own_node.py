@@ -11,7 +11,7 @@ from _wire.headers import decode_request_header, encode_response
 from _wire.messages.describe_configs import DescribeConfigsRequest, DescribeConfigsResponse, DescribeConfigsResult
 from _wire.messages.describe_log_dirs import DescribeLogDirsRequest, DescribeLogDirsResponse, DescribeLogDirsResult
 from _wire.messages.list_transactions import ListTransactionsRequest, ListTransactionsResponse
-from _wire.primitives import Message
+from _wire.structs import Message
 
 DESCRIBE_CONFIGS: Final = DescribeConfigsRequest.API_KEY
 NO_LOG_DIR: Final = "none"

@@ -6,7 +6,7 @@ Nothing is decoded, and bytes that end too early are no problem: the caller wait
 from libc.stdint cimport int16_t, int32_t, uint8_t
 
 from _wire.heartbeat_frames cimport Span, no_tags, take_span
-from _wire.primitives cimport load_uint16, load_uint32
+from _wire.big_endian cimport load_uint16, load_uint32
 
 cdef enum:
     OFFSET_COMMIT = 8

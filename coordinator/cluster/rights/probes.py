@@ -17,7 +17,7 @@ from _wire.messages.heartbeat import HeartbeatRequest
 from _wire.messages.incremental_alter_configs import AlterConfigsResource, IncrementalAlterConfigsRequest
 from _wire.messages.metadata import MetadataRequest, MetadataRequestTopic
 from _wire.messages.offset_delete import OffsetDeleteRequest
-from _wire.primitives import Message
+from _wire.structs import Message
 from coordinator.security.acls.model import AclOperation, ResourceType
 
 NAMES_AT_ONCE: Final = 500

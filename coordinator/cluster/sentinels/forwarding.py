@@ -12,7 +12,7 @@ from typing import Any, Final, TypeAlias
 from _wire.errors import ErrorCode
 from _wire.messages.offset_commit import OffsetCommitRequest
 from _wire.messages.txn_offset_commit import TxnOffsetCommitRequest
-from _wire.primitives import Message
+from _wire.structs import Message
 from coordinator.cluster.brokers.backoff import tried
 from coordinator.cluster.brokers.connection import LongResponse
 from coordinator.cluster.brokers.errors import BrokerError, ResponseTooLarge, RetriableAnswer

@@ -8,7 +8,7 @@ from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memcpy
 
-from _wire.primitives cimport store_uint32
+from _wire.big_endian cimport store_uint32
 from _wire.unsigned_varints cimport put_varint, varint_bytes
 from coordinator.core.record_keys cimport record_key
 

@@ -28,7 +28,7 @@ from _wire.messages.consumer_group_target_assignment_metadata_record import (
     ConsumerGroupTargetAssignmentMetadataKey,
     ConsumerGroupTargetAssignmentMetadataValue,
 )
-from _wire.primitives import Message
+from _wire.structs import Message
 from coordinator.core.consumer.group import ConsumerGroup, ResolvedPattern
 from coordinator.core.consumer.member import ClassicMetadata, ConsumerMember, CurrentAssignment, MemberMetadata
 from coordinator.core.consumer.member_records import targets_records

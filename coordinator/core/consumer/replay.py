@@ -30,7 +30,7 @@ from _wire.messages.consumer_group_target_assignment_metadata_record import (
     ConsumerGroupTargetAssignmentMetadataKey,
     ConsumerGroupTargetAssignmentMetadataValue,
 )
-from _wire.primitives import Message
+from _wire.structs import Message
 from coordinator.core.consumer.group import FIRST_EPOCH, NEVER, ConsumerGroup, ResolvedPattern
 from coordinator.core.consumer.member import (
     LEAVE_EPOCH,

@@ -42,8 +42,3 @@ def not_among(claimed: Iterable[Any], partitions: EpochsByPartition) -> EpochsBy
         if indexes:
             left[topic_id] = {index: of_topic[index] for index in indexes}
     return left
-
-
-def has_same_partitions(one: EpochsByPartition, other: EpochsByPartition) -> bool:
-    """Whether both have the same partitions with the same epochs."""
-    return one is other or one == other

@@ -15,9 +15,10 @@ from _wire.batches cimport (
     COMPRESSION_MASK, CONTROL_FLAG, RECORD_BYTES_MIN, RECORDS, TRANSACTIONAL_FLAG, BatchHeader, corrupt, read_header,
 )
 from _wire.messages.offset_commit_record cimport OffsetCommitValue, fill_offset_commit_value
-from _wire.primitives cimport (
-    Reader, bytes_left, end_message, load_uint16, load_uint32, raise_bad_length, raise_malformed, read_int8,
-    read_varint, read_varlong, reader_over, take,
+from _wire.big_endian cimport load_uint16, load_uint32
+from _wire.reader cimport (
+    Reader, bytes_left, end_message, raise_bad_length, raise_malformed, read_int8, read_varint, read_varlong,
+    reader_over, take,
 )
 from coordinator.core.offsets.records cimport CommittedOffset, committed_offset
 

@@ -22,7 +22,8 @@ from _wire.messages.txn_offset_commit cimport (
     TxnOffsetCommitRequestPartition, TxnOffsetCommitRequestTopic, TxnOffsetCommitResponsePartition,
     TxnOffsetCommitResponseTopic,
 )
-from _wire.primitives cimport PyUnicode_AsUTF8AndSize, store_uint16, store_uint32, store_uint64
+from _wire.big_endian cimport store_uint16, store_uint32, store_uint64
+from _wire.texts cimport PyUnicode_AsUTF8AndSize
 from _wire.unsigned_varints cimport put_varint, varint_bytes
 from _wire.written_records cimport WRITTEN_SIZE_BYTES, put_length, set_written_size
 

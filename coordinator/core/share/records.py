@@ -16,7 +16,7 @@ from _wire.messages.share_group_target_assignment_metadata_record import (
     ShareGroupTargetAssignmentMetadataKey,
     ShareGroupTargetAssignmentMetadataValue,
 )
-from _wire.primitives import Message
+from _wire.structs import Message
 from coordinator.core.consumer.topic_partitions import TopicPartitions
 from coordinator.core.share.group import ShareGroup
 from coordinator.core.share.member import ShareAssignment, ShareMemberMetadata

@@ -25,7 +25,7 @@ from _wire.messages.share_group_target_assignment_metadata_record import (
     ShareGroupTargetAssignmentMetadataKey,
     ShareGroupTargetAssignmentMetadataValue,
 )
-from _wire.primitives import Message
+from _wire.structs import Message
 from coordinator.core.consumer.topic_partitions import TopicPartitions
 from coordinator.core.groups.kind import RecordType
 from coordinator.core.groups.membership import Membership

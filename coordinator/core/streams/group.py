@@ -35,7 +35,6 @@ NOT_VALIDATED: Final = -1
 UNCHECKED: Final = -1
 """Less than any version of the topics."""
 NO_STATIC_MEMBERS: Final[Mapping[str, str]] = {}
-NO_CONFIGS: Final[Mapping[str, str]] = {}
 
 
 @dataclass(slots=True)

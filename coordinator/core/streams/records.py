@@ -16,7 +16,7 @@ from _wire.messages.streams_group_target_assignment_metadata_record import (
     StreamsGroupTargetAssignmentMetadataKey,
     StreamsGroupTargetAssignmentMetadataValue,
 )
-from _wire.primitives import Message
+from _wire.structs import Message
 from coordinator.core.stored import StoredRecord
 from coordinator.core.streams.group import StreamsGroup
 from coordinator.core.streams.member import CurrentTasks, StreamsMemberMetadata

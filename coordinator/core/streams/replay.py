@@ -25,7 +25,7 @@ from _wire.messages.streams_group_target_assignment_metadata_record import (
     StreamsGroupTargetAssignmentMetadataValue,
 )
 from _wire.messages.streams_group_topology_record import StreamsGroupTopologyKey, StreamsGroupTopologyValue
-from _wire.primitives import Message
+from _wire.structs import Message
 from coordinator.core.groups.kind import RecordType
 from coordinator.core.groups.membership import Membership
 from coordinator.core.streams.group import FIRST_EPOCH, NEVER, StreamsGroup

@@ -8,7 +8,7 @@ from _wire.batches cimport (
     RECORDS, TRANSACTIONAL_FLAG,
 )
 from _wire.crc32c_nogil cimport crc32c
-from _wire.primitives cimport load_uint16, load_uint32, load_uint64
+from _wire.big_endian cimport load_uint16, load_uint32, load_uint64
 from _wire.record_fields cimport headers, nullable_bytes, varint, varlong
 
 

@@ -1,4 +1,4 @@
-from _wire.primitives import Buffer
+from _wire.structs import Buffer
 from coordinator.log.compaction.offset_map import OffsetMap
 from coordinator.log.compaction.transactions import Transactions
 

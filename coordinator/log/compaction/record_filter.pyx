@@ -15,9 +15,9 @@ from _wire.batches cimport (
     PRODUCER_EPOCH, PRODUCER_ID, RECORD_COUNT, RECORDS, TRANSACTIONAL_FLAG,
 )
 from _wire.crc32c_nogil cimport crc32c
-from _wire.primitives cimport (
-    store_uint16, store_uint32, store_uint64, store_uvarlong, varint_size, varlong_size,
-)
+from _wire.big_endian cimport store_uint16, store_uint32, store_uint64
+from _wire.unsigned_varints cimport put_varint
+from _wire.writer cimport varint_size, varlong_size
 from coordinator.log.compaction.offset_map cimport OffsetMap
 from coordinator.log.compaction.raw_batches cimport (
     BAD_COUNT, BAD_ORDER, BAD_RECORD, COMPRESSED, NO_PROBLEM, OUT_OF_MEMORY, TOO_LARGE, Head, Problem,
@@ -321,9 +321,9 @@ cdef class RecordFilter:
             p = room(buffer, varint_size(size) + <Py_ssize_t>size)
             if p == NULL:
                 return OUT_OF_MEMORY
-            p = store_uvarlong(p, <uint64_t>size << 1)
+            p = put_varint(p, <uint64_t>size << 1)
             p[0] = 0                                # attributes
-            p = store_uvarlong(p + 1, (<uint64_t>delta << 1) ^ <uint64_t>(delta >> 63))
+            p = put_varint(p + 1, (<uint64_t>delta << 1) ^ <uint64_t>(delta >> 63))
             memcpy(p, kept[i].offset_field, rest)
         self.records_kept += self.kept_count
         return NO_PROBLEM

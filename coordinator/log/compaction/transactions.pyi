@@ -1,4 +1,4 @@
-from _wire.primitives import Buffer
+from _wire.structs import Buffer
 
 class Transactions:
     """What a cleaning knows of the transactions and producers of a log.

@@ -10,7 +10,7 @@ from libc.stdint cimport INT64_MAX, int64_t, uint8_t
 from libc.stdlib cimport free, qsort, realloc
 
 from _wire.batches cimport RECORDS, corrupt
-from _wire.primitives cimport load_uint16
+from _wire.big_endian cimport load_uint16
 from coordinator.log.compaction.producer_table cimport Producer, ProducerTable
 from coordinator.log.compaction.raw_batches cimport (
     BAD_MARKER, BAD_ORDER, INCOMPLETE, NO_PROBLEM, OUT_OF_MEMORY, TOO_MANY_PRODUCERS, Head, Problem, RecordView,

@@ -1,6 +1,6 @@
 """The log of one partition: segments in a directory, appended at the end, read at any offset (UnifiedLog.java)."""
 
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Protocol, Self
 
@@ -12,19 +12,13 @@ from coordinator.log.data_dirs.partition_metadata import write_topic_id
 from coordinator.log.errors import LogAppendError, OffsetOutOfRange, RecordBatchTooLarge, RecordListTooLarge
 from coordinator.log.files import FileSystem, OpenFile
 from coordinator.log.names import folder_name
-from coordinator.log.partition.flush import Finish, Flush, Unflushed
-from coordinator.log.partition.flush_trigger import FlushListener, FlushTrigger
-from coordinator.log.partition.log_end import LogEnd
-from coordinator.log.partition.sequential_reads import view_on
+from coordinator.log.partition.readable_log import ReadableLog
 from coordinator.log.recovery.load import Loss, Recovery, load_segments
 from coordinator.log.segments import producer_snapshot
-from coordinator.log.segments import reads as segment_reads
 from coordinator.log.segments.files import remove_segment_files
 from coordinator.log.segments.log_segments import LogSegments
 from coordinator.log.segments.segment import Segment
 from coordinator.log.segments.segment_file import NO_TIMESTAMP
-
-REPLAY_BYTES = 1 << 20
 
 
 class AppendResult(msgspec.Struct, frozen=True):
@@ -57,18 +51,18 @@ class SegmentFiles(Protocol):
     def index_bytes(self) -> Sequence[int] | None: ...
 
 
-class PartitionLog(LogEnd):
+class PartitionLog(ReadableLog):
     """The records with offsets from `log_start_offset` (inclusive) to `log_end_offset` (exclusive)."""
 
     def __init__(self, fs: FileSystem, directory: Path, topic: str, partition: int, config: LogConfig) -> None:
         """Create an empty log that is not on disk. Use `open` instead."""
+        super().__init__(fs)
         self.topic = topic
         self.partition = partition
         self.config = config
         self.name = folder_name(topic, partition)
         self.folder = directory / self.name
         self.log_start_offset = 0
-        self.recovery_point = 0
         self.recovery = Recovery()
         self.open_transactions: OpenTransactions | None = None
         """None until somebody needs them (`broker/data/producer_directory.py`): they have to be read first."""
@@ -78,13 +72,8 @@ class PartitionLog(LogEnd):
         self.is_closed = False
         self.snapshots_saved = 0
         """How many producer snapshots were stored since the log was opened."""
-        self._flush_trigger = FlushTrigger()
-        self._flushed_bytes = 0
-        """Of `appended_bytes`, those that a flush has covered."""
-        self._fs = fs
         self._topic_id: bytes | None = None
         self.segments = LogSegments()
-        self._unflushed = Unflushed()
 
     @classmethod
     def open(
@@ -151,21 +140,6 @@ class PartitionLog(LogEnd):
         if self.segments.items:
             self.segments.items[-1].configure(config)
         self._flush_trigger.schedule(self)
-
-    def watch(self, listener: FlushListener["PartitionLog"], *, durable_only: bool) -> None:
-        """Let a listener decide on flushes. With `durable_only`, records are served when they have been flushed."""
-        self._flush_trigger.listener, self._flush_trigger.durable_only = listener, durable_only
-        self._flush_trigger.schedule(self)
-
-    @property
-    def high_watermark(self) -> int:
-        """The end of what is served."""
-        return self.recovery_point if self._flush_trigger.durable_only else self.log_end_offset
-
-    @property
-    def served_bytes(self) -> int:
-        """Of `appended_bytes`, those that are served."""
-        return self._flushed_bytes if self._flush_trigger.durable_only else self.appended_bytes
 
     @property
     def size_bytes(self) -> int:
@@ -327,97 +301,6 @@ class PartitionLog(LogEnd):
         self.segments.add(segment)
         return segment
 
-    # ------------------------------------------------------------------------------------------------------------- read
-
-    def read(
-        self, offset: int, max_bytes: int, *, at_least_one_batch: bool = True, before_offset: int | None = None
-    ) -> bytes:
-        """As `view`, in bytes of their own."""
-        found = self.view(offset, max_bytes, at_least_one_batch=at_least_one_batch, before_offset=before_offset)
-        return found if isinstance(found, bytes) else bytes(found)
-
-    def read_steps(self, offset: int, bytes_max: int) -> Generator[None, None, bytes]:
-        """As `read`, for who reads logs of other nodes, too. This one is here, so the result comes at once."""
-        yield from ()
-        return self.read(offset, bytes_max, before_offset=self.log_end_offset)
-
-    def view(
-        self, offset: int, max_bytes: int, *, at_least_one_batch: bool = True, before_offset: int | None = None
-    ) -> bytes | memoryview:
-        """Return whole batches, starting with the one that contains `offset`; the caller skips the records before it.
-
-        At most `max_bytes` are returned, or one larger batch if `at_least_one_batch`. The batches come from one
-        segment, so more may follow. Batches that start at `before_offset` or later are left out. The result is empty at
-        the end of the log.
-
-        Raises:
-            CorruptBatch: there is no whole batch where one is expected. Checksums are not verified.
-            OffsetOutOfRange: `offset` is before `log_start_offset` or after `log_end_offset`.
-            OSError: the log cannot be read.
-        """
-        if not self.log_start_offset <= offset <= self.log_end_offset:
-            raise OffsetOutOfRange(self.name, offset, self.log_start_offset, self.log_end_offset)
-        limit = self.high_watermark if before_offset is None else before_offset
-        following = view_on(self, offset, max_bytes, limit)
-        if following is not None:
-            return following
-        segments = self.segments
-        for segment in segments.items[segments.index_of(offset) :]:
-            if offset >= limit:
-                break
-            data = segment_reads.read(
-                segment, offset, max_bytes, at_least_one_batch=at_least_one_batch, before_offset=limit
-            )
-            if data or segment_reads.position_of(segment, offset) < segment.size_bytes:
-                return data
-        return b""
-
-    def bytes_from(self, offset: int) -> int:
-        """Return the bytes of the batches from the one that contains `offset` to the end of the log.
-
-        Raises:
-            CorruptBatch: a batch on the way to the offset is damaged.
-            OffsetOutOfRange: `offset` is before `log_start_offset` or after `log_end_offset`.
-            OSError: the log cannot be read.
-        """
-        if not self.log_start_offset <= offset <= self.log_end_offset:
-            raise OffsetOutOfRange(self.name, offset, self.log_start_offset, self.log_end_offset)
-        if offset == self.log_end_offset:
-            return 0
-        first = self.segments.index_of(offset)
-        size_bytes = sum(segment.size_bytes for segment in self.segments.items[first:])
-        return size_bytes - segment_reads.position_of(self.segments.items[first], offset)
-
-    def batches(self, from_offset: int, read_bytes: int = REPLAY_BYTES) -> Iterator[tuple[BatchHeader, bytes]]:
-        """Iterate over the batches, from the one that contains `from_offset` to the end of the log.
-
-        Batches that are appended during the iteration are included. `read_bytes` are read at a time, more for a larger
-        batch.
-
-        Raises:
-            CorruptBatch: a checksum is wrong, a batch is not whole, or its offsets do not follow those before it.
-            OffsetOutOfRange: `from_offset` is before `log_start_offset` or after `log_end_offset`.
-            OSError: the log cannot be read.
-        """
-        if not self.log_start_offset <= from_offset <= self.log_end_offset:
-            raise OffsetOutOfRange(self.name, from_offset, self.log_start_offset, self.log_end_offset)
-        offset = from_offset
-        # Segments may be deleted, or replaced by a cleaned one, during the iteration.
-        while (segment := self.segments.after(offset)) is not None:
-            segment_reads.check_damages_again(segment)
-            yield from segment_reads.batches(segment, offset, read_bytes)
-            offset = max(offset, segment.next_offset)
-
-    def offset_after_damage(self, offset: int) -> int:
-        """Return where a reader goes on after an offset that is known to be damaged; else the next segment's start."""
-        for segment in self.segments.items[self.segments.index_of(offset) :]:
-            if segment.base_offset > offset:
-                return segment.base_offset
-            for damage in segment.damages:
-                if damage.first_offset <= offset < damage.next_offset:
-                    return damage.next_offset
-        return self.log_end_offset
-
     # --------------------------------------------------------------------------------------------------------- deletion
 
     def delete_records_before(self, offset: int) -> bool:
@@ -477,77 +360,6 @@ class PartitionLog(LogEnd):
         self.segments.replace(first, len(old), new)
         self._unflushed.forget(old)
         return True
-
-    # ------------------------------------------------------------------------------------------------------------ flush
-
-    def start_flush(self) -> Flush | None:
-        """Return the flush of all unflushed records; None if there are none.
-
-        The caller calls its `run`, and then `finish_flush`.
-        """
-        if self.recovery_point >= self.log_end_offset and not self._unflushed.directories:
-            return None
-        finished, directories = self._unflushed.drain()
-        active = self.segments.items[-1] if self.segments.items else None
-        return Flush(self, self.log_end_offset, self.appended_bytes, self._fs, finished, active, directories)
-
-    def start_flush_of_rolled(self) -> Flush | None:
-        """As `start_flush`, of the segments that will not change any more; those that were begun stay unflushed."""
-        if not self._unflushed.segments:
-            return None
-        rolled, directories = self._unflushed.drain()
-        return Flush(self, rolled[-1].next_offset, 0, self._fs, rolled, None, directories)
-
-    def finish_flush(self, flush: Flush) -> None:
-        """Advance the recovery point to the end of a completed flush."""
-        flush.release()
-        self.recovery_point = max(self.recovery_point, flush.end_offset)
-        self._flushed_bytes = max(self._flushed_bytes, flush.appended_bytes)
-        self._flush_trigger.schedule(self)
-        if self.log_end_offset >= self._flush_trigger.notify_at:
-            self._flush_trigger.notify(self)  # of what was appended meanwhile
-
-    def flush(self) -> None:
-        """Return when all records are on stable storage.
-
-        Raises:
-            LogFlushError: an fsync failed.
-        """
-        if flush := self.start_flush():
-            flush.run()
-            for segment in flush.finished:
-                segment.save_indexes(flush=True)
-            self.finish_flush(flush)
-
-    def start_finish(self) -> Finish | None:
-        """Return what a clean stop has to write and flush; None if there is nothing.
-
-        The caller calls its `run`, and then `end_finish`. No append may follow.
-
-        Raises:
-            OSError: the bytes of a failed append cannot be removed; the next `open` must not be `clean`.
-        """
-        if self.segments.items:
-            self.segments.items[-1].complete()
-        flush = self.start_flush()
-        unsaved = [segment for segment in self.segments.items if not segment.indexes_are_flushed]
-        return Finish(flush, unsaved) if flush is not None or unsaved else None
-
-    def end_finish(self, finish: Finish) -> None:
-        """All that was to be made safe is."""
-        if finish.flush is not None:
-            self.finish_flush(finish.flush)
-
-    def finish(self) -> None:
-        """Flush records and indexes for a clean shutdown: if no append follows, the next `open` may be `clean`.
-
-        Raises:
-            LogFlushError: an fsync failed; the next `open` must not be `clean`.
-            OSError: an index cannot be written; the next `open` must not be `clean`.
-        """
-        if finish := self.start_finish():
-            finish.run()
-            self.end_finish(finish)
 
     # ------------------------------------------------------------------------------------------------------------- move
 

@@ -26,7 +26,8 @@ from _wire.messages.list_config_resources import (
     ListConfigResourcesRequest,
     ListConfigResourcesResponse,
 )
-from coordinator.broker.directories.replica_moves import FutureReplica, ReplicaMoves
+from coordinator.broker.directories.replica_move import FutureReplica
+from coordinator.broker.directories.replica_moves import ReplicaMoves
 from coordinator.broker.directories.storage_errors import StorageErrors
 from coordinator.broker.partitions import LEADER_EPOCH, Partitions
 from coordinator.front.dispatch import DispatchTable

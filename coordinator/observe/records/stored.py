@@ -40,7 +40,7 @@ from _wire.messages.consumer_group_target_assignment_metadata_record import (
 )
 from _wire.messages.consumer_protocol_assignment import ConsumerProtocolAssignment
 from _wire.messages.group_metadata_record import GroupMetadataKey, GroupMetadataValue, MemberMetadata
-from _wire.primitives import Message
+from _wire.structs import Message
 from coordinator.audit.schema import PARTITIONS_NAMED_MAX, TopicPartitions
 from coordinator.core.consumer_protocol import subscription_topics
 

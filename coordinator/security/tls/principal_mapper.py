@@ -17,7 +17,6 @@ RULE: Final = r"(DEFAULT)|RULE:((?:\\.|[^\\/])*)/((?:\\.|[^\\/])*)/([LU]?).*?|(.
 """The parts of a rule: DEFAULT, or pattern, replacement and case."""
 SPLITTER: Final = re.compile(rf"\s*({RULE})\s*(,\s*|$)")
 PARSER: Final = re.compile(RULE)
-REFERENCE: Final = re.compile(r"\$(\d+)")
 TOKEN: Final = re.compile(r"\\(.)|\$\{([a-zA-Z][a-zA-Z0-9]*)\}|\$(\d)(\d*)|([^\\$]+)|(.)", re.DOTALL)
 NAME_BYTES_MAX: Final = 4_096
 """Of a name that a rule is matched with: names in certificates are shorter by far."""

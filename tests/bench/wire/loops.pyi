@@ -1,4 +1,4 @@
-from _wire.primitives import Message
+from _wire.structs import Message
 from coordinator.groups.sessions import SessionTable
 
 def decode_and_encode(key: int, body: bytes, version: int, response: Message, times: int) -> None: ...

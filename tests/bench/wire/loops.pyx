@@ -13,7 +13,8 @@ from _wire.messages.metadata cimport decode_metadata_request
 from _wire.messages.offset_commit cimport decode_offset_commit_request
 from _wire.messages.offset_fetch cimport decode_offset_fetch_request
 from _wire.messages.sync_group cimport decode_sync_group_request
-from _wire.primitives cimport Message, Reader, reader_over
+from _wire.reader cimport Reader, reader_over
+from _wire.structs cimport Message
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
 from libc.stdint cimport int64_t, uint8_t
 

@@ -36,7 +36,7 @@ from _wire.messages.offset_fetch import (
     OffsetFetchResponseTopics,
 )
 from _wire.messages.sync_group import SyncGroupRequest, SyncGroupRequestAssignment, SyncGroupResponse
-from _wire.primitives import Message
+from _wire.structs import Message
 
 MEMBERS = 100
 TOPICS = 10

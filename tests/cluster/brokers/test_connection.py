@@ -8,7 +8,7 @@ import pytest
 from _wire.headers import decode_request_header, encode_response
 from _wire.messages.api_versions import ApiVersion, ApiVersionsRequest, ApiVersionsResponse
 from _wire.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
-from _wire.primitives import Message
+from _wire.structs import Message
 from coordinator.client.bootstrap import Bootstrap
 from coordinator.client.requests import FRAME_BYTES_MAX
 from coordinator.cluster.brokers.connecting import connect

@@ -8,7 +8,7 @@ from _wire.messages.describe_configs import DescribeConfigsRequest, DescribeConf
 from _wire.messages.describe_log_dirs import DescribeLogDirsRequest
 from _wire.messages.list_transactions import ListTransactionsRequest
 from _wire.messages.metadata import MetadataRequest
-from _wire.primitives import Message
+from _wire.structs import Message
 from coordinator.cluster.handlers.own_node import own_response
 
 LISTED_ID = 1_000_001

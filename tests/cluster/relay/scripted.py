@@ -10,7 +10,7 @@ import uvloop
 
 from _wire.errors import ErrorCode
 from _wire.headers import decode_response_header, encode_request
-from _wire.primitives import Message
+from _wire.structs import Message
 from coordinator.cluster.found import NOT_FOUND, Found, Unknown
 from coordinator.cluster.relay.directory import Address, CoordinatorNode, Owner
 from coordinator.cluster.relay.held_bytes import HeldBytes

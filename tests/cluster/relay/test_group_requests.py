@@ -30,7 +30,7 @@ from _wire.messages.txn_offset_commit import (
     TxnOffsetCommitRequestPartition,
     TxnOffsetCommitRequestTopic,
 )
-from _wire.primitives import Message
+from _wire.structs import Message
 from coordinator.cluster.relay import group_requests
 from coordinator.cluster.relay.group_requests import GROUP_REQUESTS, not_coordinator_response
 from coordinator.cluster.relay.responses import ASKED_AT_ONCE

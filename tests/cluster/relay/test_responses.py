@@ -20,7 +20,7 @@ from _wire.messages.metadata import (
     MetadataResponseTopic,
 )
 from _wire.messages.produce import NodeEndpoint, ProduceResponse
-from _wire.primitives import Message
+from _wire.structs import Message
 from coordinator.cluster.relay import responses
 from coordinator.cluster.relay.directory import Address
 from coordinator.cluster.relay.request_heads import InvalidRequest

@@ -19,7 +19,7 @@ from _wire.messages.offset_commit import (
     OffsetCommitRequestTopic,
 )
 from _wire.messages.sync_group import SyncGroupRequest, SyncGroupRequestAssignment
-from _wire.primitives import Message
+from _wire.structs import Message
 from coordinator.client.bootstrap import Bootstrap
 from coordinator.client.security import ClientSecurity
 from coordinator.cluster.brokers.connecting import connect

@@ -18,7 +18,7 @@ from _wire.messages.api_versions import ApiVersionsRequest
 from _wire.messages.metadata import MetadataRequest
 from _wire.messages.sasl_authenticate import SaslAuthenticateRequest
 from _wire.messages.sasl_handshake import SaslHandshakeRequest
-from _wire.primitives import Message
+from _wire.structs import Message
 from coordinator.client.wire import ClientError, ConnectionClosed, WireConnection
 
 LENGTH_BYTES: Final = 4

@@ -10,7 +10,7 @@ from _wire.errors import MalformedMessage
 from _wire.headers import decode_response_header
 from _wire.messages.api_versions import ApiVersionsRequest
 from _wire.notation import Definition, Struct
-from _wire.primitives import Message
+from _wire.structs import Message
 from coordinator.client import requests as wire_requests
 from coordinator.client.wire import ClientError, ConnectionClosed
 from tests.differential.names import API_BY_NAME, DEFINITIONS

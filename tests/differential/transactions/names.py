@@ -9,8 +9,8 @@ from typing import Any, Final
 
 from _wire.errors import ErrorCode
 from _wire.notation import Definition, Field
-from _wire.primitives import Message
 from _wire.records import BatchHeader, batch_headers, build_batch, parse_batch
+from _wire.structs import Message
 from coordinator.internal_topics import OFFSETS_TOPIC
 from tests.differential.names import Names
 

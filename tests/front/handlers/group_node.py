@@ -14,7 +14,7 @@ from _wire.errors import ErrorCode
 from _wire.frames import FrameSplitter
 from _wire.headers import decode_response_header, encode_request
 from _wire.messages.sync_group import SyncGroupRequest
-from _wire.primitives import Message
+from _wire.structs import Message
 from coordinator.config.settings import Config
 from coordinator.core.partitioning import partition_for
 from coordinator.front.authorization import ALLOW_ALL, Authorizer

@@ -16,7 +16,7 @@ def played() -> dict[str, Any]:
     from coordinator.core.operation import Operation
     from coordinator.explain.history import GroupHistory
     from coordinator.explain.protocols.table import protocol_of
-    from coordinator.metrics.declarations import GROUP_COUNT_BY_STATE
+    from coordinator.metrics.declarations.groups import GROUP_COUNT_BY_STATE
     from coordinator.testing.snapshots import snapshot_of
     from tests.groups.second_kind import NAME, add_members
     from tests.simulation.simulation import GROUP_ID, Sent, Simulation

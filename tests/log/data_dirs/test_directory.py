@@ -7,21 +7,17 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from crc32c import crc32c
 
-from _wire.records import CorruptBatch
 from coordinator.log.config import LogConfig
-from coordinator.log.data_dirs.checkpoints import read_checkpoint, write_checkpoint
+from coordinator.log.data_dirs.checkpoints import read_checkpoint
 from coordinator.log.data_dirs.directory import LogDirectory
 from coordinator.log.data_dirs.meta_properties import FORMAT_VERSION
-from coordinator.log.data_dirs.partition_metadata import read_topic_id
 from coordinator.log.disk_threads import run_in_threads, run_in_turn
-from coordinator.log.errors import DataDirectoryError, InvalidTopicName, LogFlushError, ReservedTopicName
+from coordinator.log.errors import DataDirectoryError, LogFlushError, ReservedTopicName
 from coordinator.log.files import DiskFileSystem
-from coordinator.log.names import METADATA_LOG, check_topic_name, folder_name, parse_folder_name
-from coordinator.log.segments.reads import position_of
+from coordinator.log.names import METADATA_LOG, check_topic_name, folder_name
 from tests.captured_logs import capture_logs
-from tests.log.batches import everything, filled, values
+from tests.log.batches import everything, filled
 from tests.log.faulty_files import FaultyFileSystem
 
 CONFIG = LogConfig(segment_bytes=1_000)
@@ -260,15 +256,6 @@ def test_a_failed_flush_leaves_no_clean_marker(root):
     again.close()
 
 
-def test_logs_that_were_not_opened_keep_their_checkpoints(root):
-    directory = LogDirectory.open(root)
-    filled(directory.open_log("a", 0, CONFIG), 3)
-    filled(directory.open_log("b", 7, CONFIG), 4)
-    directory.close()
-    LogDirectory.open(root).close()
-    assert read_checkpoint(DiskFileSystem(), root / "recovery-point-offset-checkpoint") == {("a", 0): 3, ("b", 7): 4}
-
-
 def test_logs_are_listed_opened_once_and_deleted(root):
     directory = LogDirectory.open(root)
     log = filled(directory.open_log("topic", 1, CONFIG), 3)
@@ -322,244 +309,6 @@ def test_a_clean_stop_whose_fsync_fails_leaves_no_mark(root, run):
     with pytest.raises(LogFlushError, match=r"topic-[0-2]: fsync failed"):
         directory.close(run=run)
     assert not LogDirectory.open(root).had_clean_shutdown
-
-
-def test_the_rest_of_a_log_whose_deletion_crashed_is_removed(root):
-    leftover = root / "topic-0.0123456789abcdef0123456789abcdef-delete"
-    leftover.mkdir(parents=True)
-    (leftover / "00000000000000000000.log").write_bytes(b"gone")
-    LogDirectory.open(root).close()
-    assert not leftover.exists()
-
-
-def test_log_start_offsets_survive(root):
-    directory = LogDirectory.open(root)
-    log = filled(directory.open_log("topic", 0, CONFIG), 9)
-    log.log_start_offset = 4
-    directory.close()
-    assert read_checkpoint(DiskFileSystem(), root / "log-start-offset-checkpoint") == {("topic", 0): 4}
-    again = LogDirectory.open(root)
-    assert again.open_log("topic", 0, CONFIG).log_start_offset == 4
-    again.close()
-
-
-# --------------------------------------------------------------------------------------------------------- checkpoints
-
-
-def test_a_checkpoint_has_kafkas_bytes(tmp_path):
-    path = tmp_path / "checkpoint"
-    offsets = {("b", 0): 2**63 - 1, ("a", 10): 5, ("a", 2): 0}
-    write_checkpoint(DiskFileSystem(), path, offsets)
-    kafkas = b"0\n4\na 2 0\na 10 5\nb 0 9223372036854775807\n"
-    assert path.read_bytes() == kafkas + b"__checksum 0 %d\n" % crc32c(kafkas)
-    assert read_checkpoint(DiskFileSystem(), path) == offsets
-    assert [entry.name for entry in tmp_path.iterdir()] == ["checkpoint"]
-
-
-def test_a_checkpoint_without_a_checksum_is_read(tmp_path):
-    path = tmp_path / "checkpoint"
-    path.write_bytes(b"0\n1\na 2 7\n")
-    assert read_checkpoint(DiskFileSystem(), path) == {("a", 2): 7}
-
-
-def test_each_flipped_bit_of_a_checkpoint_is_detected(tmp_path):
-    """But for those of the word in its last line: then it is a checkpoint without a checksum."""
-    path = tmp_path / "checkpoint"
-    offsets = {("a", 2): 7, ("topic", 10): 1234}
-    write_checkpoint(DiskFileSystem(), path, offsets)
-    content = path.read_bytes()
-    for position in range(len(content)):
-        for bit in range(8):
-            damaged = bytearray(content)
-            damaged[position] ^= 1 << bit
-            path.write_bytes(damaged)
-            try:
-                found = read_checkpoint(DiskFileSystem(), path)
-            except DataDirectoryError:
-                continue
-            assert position >= content.index(b"__checksum")
-            assert {key: offset for key, offset in found.items() if key in offsets} == offsets
-
-
-def test_a_damaged_checkpoint_costs_a_recovery_and_no_records(root):
-    directory = LogDirectory.open(root)
-    log = filled(directory.open_log("topic", 0, CONFIG), 50)
-    log.delete_records_before(40)
-    directory.close()
-    for name in ("recovery-point-offset-checkpoint", "log-start-offset-checkpoint"):
-        (root / name).write_bytes((root / name).read_bytes().replace(b"topic 0", b"topic 1"))
-    with capture_logs() as lines:
-        again = LogDirectory.open(root)
-    assert [line["file"].rpartition("/")[2] for line in lines] == [
-        "recovery-point-offset-checkpoint",
-        "log-start-offset-checkpoint",
-    ]
-    assert everything(again.open_log("topic", 0, CONFIG)) == [str(offset) for offset in range(50)]
-    again.close()
-
-
-def test_a_log_that_nobody_opened_is_recovered_after_the_clean_stop_that_follows(root):
-    """A kill left it with a torn tail; the process after that stops cleanly but never looks at it."""
-    directory = LogDirectory.open(root)
-    log = filled(directory.open_log("topic", 0, CONFIG), 50)
-    filled(directory.open_log("topic", 1, CONFIG), 1)
-    directory.close(clean=False)
-    last = max(log.folder.glob("*.log"))
-    os.truncate(last, last.stat().st_size - 1)
-    for _ in range(2):
-        between = LogDirectory.open(root)
-        between.open_log("topic", 1, CONFIG)
-        between.close()
-    again = LogDirectory.open(root)
-    assert again.had_clean_shutdown
-    assert everything(again.open_log("topic", 0, CONFIG)) == [str(offset) for offset in range(49)]
-    again.close()
-    assert LogDirectory.open(root).open_log("topic", 0, CONFIG).recovery.scanned_bytes == 0
-
-
-def test_a_kill_costs_no_more_than_the_write_that_it_interrupted(root):
-    """The system still has all that was written before, so whatever else is missing is damage, and is not cut."""
-    directory = LogDirectory.open(root, boot_id="first")
-    log = filled(directory.open_log("topic", 0, LogConfig()), 50)
-    middle = position_of(log.segments[0], 20)
-    directory.close(clean=False)
-    path = log.folder / f"{0:020d}.log"
-    content = bytearray(path.read_bytes())
-    content[middle + 66] ^= 1
-    path.write_bytes(content[:-1])
-    again = LogDirectory.open(root, boot_id="first")
-    log = again.open_log("topic", 0, LogConfig())
-    assert (log.log_end_offset, log.recovery.truncated_bytes) == (49, 69)
-    assert values(log.read(21, 0)) == ["21"]
-    with pytest.raises(CorruptBatch, match="offset 20"):
-        log.read(20, 0)
-    again.close(clean=False)
-    later = LogDirectory.open(root, boot_id="second")
-    log = later.open_log("topic", 0, LogConfig())
-    assert log.log_end_offset == 20, "the power failed: of what was not flushed, only the begin is certain"
-    later.close()
-
-
-def test_a_checkpoint_of_a_deleted_log_is_not_that_of_the_next_one_of_its_name(root):
-    directory = LogDirectory.open(root)
-    log = filled(directory.open_log("topic", 0, CONFIG), 50)
-    log.delete_records_before(45)
-    log.flush()
-    directory.write_checkpoints()
-    directory.delete_log("topic", 0)
-    filled(directory.open_log("topic", 0, CONFIG), 3)
-    directory.close(clean=False)
-    again = LogDirectory.open(root)
-    assert everything(again.open_log("topic", 0, CONFIG)) == ["0", "1", "2"]
-    again.close()
-
-
-def test_a_checkpoint_of_a_log_that_is_gone_is_not_that_of_the_next_one_of_its_name(root):
-    """The process was killed after it had deleted the topic and before it wrote the checkpoints again."""
-    directory = LogDirectory.open(root)
-    log = filled(directory.open_log("topic", 0, CONFIG), 50)
-    log.delete_records_before(45)
-    log.flush()
-    directory.write_checkpoints()
-    directory.delete_log("topic", 0)
-    directory.close(clean=False)
-    again = LogDirectory.open(root)
-    filled(again.open_log("topic", 0, CONFIG), 3)
-    again.close(clean=False)
-    last = LogDirectory.open(root)
-    assert everything(last.open_log("topic", 0, CONFIG)) == ["0", "1", "2"]
-    last.close()
-
-
-# -------------------------------------------------------------------------------------------------- partition.metadata
-
-
-def test_the_directory_of_a_partition_has_kafkas_file_with_the_id_of_its_topic(root):
-    directory = LogDirectory.open(root)
-    folder = directory.open_log("topic", 0, CONFIG, topic_id=bytes(range(16))).folder
-    assert (folder / "partition.metadata").read_text() == "version: 0\ntopic_id: AAECAwQFBgcICQoLDA0ODw\n"
-    assert directory.belongs_to("topic", 0, bytes(range(16)))
-    assert not directory.belongs_to("topic", 0, bytes(16))
-    directory.close()
-
-
-@pytest.mark.parametrize("content", [None, b"", b"version: 1\n", b"version: 0\ntopic_id: AAEC\n", b"\xff"])
-def test_a_missing_or_damaged_topic_id_is_written_again(root, content):
-    directory = LogDirectory.open(root)
-    path = directory.open_log("topic", 0, CONFIG, topic_id=bytes(16)).folder / "partition.metadata"
-    whole = path.read_bytes()
-    path.unlink()
-    if content is not None:
-        path.write_bytes(content)
-    with capture_logs() as lines:
-        assert directory.belongs_to("topic", 0, bytes(16))
-    assert [line["file"] for line in lines] == ([] if content is None else [str(path)])
-    assert path.read_bytes() == whole
-    directory.close()
-
-
-def test_no_flipped_bit_of_a_topic_id_makes_a_log_a_stray(root):
-    topic_id = bytes(range(3, 19))
-    directory = LogDirectory.open(root)
-    path = directory.open_log("topic", 0, CONFIG, topic_id=topic_id).folder / "partition.metadata"
-    whole = path.read_bytes()
-    for position in range(len(whole)):
-        for bit in range(8):
-            damaged = bytearray(whole)
-            damaged[position] ^= 1 << bit
-            path.write_bytes(damaged)
-            assert directory.belongs_to("topic", 0, topic_id)
-            assert read_topic_id(DiskFileSystem(), path.parent) == topic_id
-    directory.close()
-
-
-def test_a_checkpoint_that_cannot_be_written_keeps_the_old_one(tmp_path):
-    fs, path = FaultyFileSystem(), tmp_path / "checkpoint"
-    write_checkpoint(fs, path, {("a", 0): 1})
-    with fs.full_after(4), pytest.raises(OSError, match="No space left"):
-        write_checkpoint(fs, path, {("a", 0): 2})
-    assert read_checkpoint(fs, path) == {("a", 0): 1}
-
-
-@pytest.mark.parametrize(
-    "content",
-    [
-        b"",
-        b"0\n",
-        b"1\n0\n",
-        b"0\n2\na 0 1\n",
-        b"0\n1\na 0\n",
-        b"0\n1\na x 1\n",
-        b"0\n1\na 0 -1\n",
-        b"0\nx\n",
-        b"\xff\n0\n",
-    ],
-)
-def test_an_invalid_checkpoint_file_is_rejected(tmp_path, content):
-    path = tmp_path / "checkpoint"
-    path.write_bytes(content)
-    with pytest.raises(DataDirectoryError, match=f"{path} is not a checkpoint"):
-        read_checkpoint(DiskFileSystem(), path)
-
-
-# --------------------------------------------------------------------------------------------------------------- names
-
-
-@pytest.mark.parametrize("topic", ["a", "A.b_c-9", "x" * 249, "...", "__consumer_offsets"])
-def test_valid_topic_names(topic):
-    check_topic_name(topic)
-    assert parse_folder_name(folder_name(topic, 12)) == (topic, 12)
-
-
-@pytest.mark.parametrize("topic", ["", ".", "..", "x" * 250, "a/b", "a b", "ä", "a\n", "a\0"])
-def test_invalid_topic_names(topic):
-    with pytest.raises(InvalidTopicName):
-        check_topic_name(topic)
-
-
-@pytest.mark.parametrize("name", ["topic", "topic-", "topic-x", "topic-01", "-1", "a-0.abc-delete", ".lock", "a b-0"])
-def test_folders_that_are_not_partitions(name):
-    assert parse_folder_name(name) is None
 
 
 def test_the_metadata_log_is_not_a_partition_of_a_topic(root):

@@ -1,8 +1,5 @@
 """Appending to a log and reading from it, in one segment and over many."""
 
-import random
-from pathlib import Path
-
 import pytest
 
 from _wire.records import CorruptBatch, batch_headers, build_batch, parse_records
@@ -10,16 +7,13 @@ from coordinator.log.config import LogConfig
 from coordinator.log.errors import (
     InvalidTopicName,
     LogAppendError,
-    LogFlushError,
-    OffsetOutOfRange,
     RecordBatchTooLarge,
     RecordListTooLarge,
 )
 from coordinator.log.partition.partition_log import AppendResult, PartitionLog
 from coordinator.log.segments.segment_file import PrebuiltBatch
 from coordinator.log.segments.timestamps import max_timestamp, offset_for_timestamp
-from tests.log.batches import START_MS, batch, everything, filled, text, values
-from tests.model.memory_files import MemoryFileSystem
+from tests.log.batches import START_MS, batch, everything, filled
 
 SMALL_SEGMENTS = LogConfig(segment_bytes=1_000, index_interval_bytes=200)
 
@@ -165,72 +159,6 @@ def test_a_segment_is_rolled_when_its_index_is_full(open_log):
     assert everything(log) == [str(offset) for offset in range(30)]
 
 
-def test_every_offset_is_found_in_every_segment(open_log):
-    log = open_log(SMALL_SEGMENTS)
-    random.seed(1)
-    expected = []
-    while log.log_end_offset < 200:
-        new = [str(log.log_end_offset + number) for number in range(random.randint(1, 7))]
-        log.append(batch(*new), leader_epoch=0, now_ms=0)
-        expected += new
-    for offset in range(200):
-        first = parse_records(log.read(offset, 1))
-        assert first[0].offset <= offset <= first[-1].offset
-        assert next(text(record) for record in first if record.offset >= offset) == expected[offset]
-
-
-def test_only_the_first_batch_of_a_read_may_exceed_its_limit(open_log):
-    log = open_log()
-    sizes = [len(batch("x" * size)) for size in (10, 300, 20)]
-    for size in (10, 300, 20):
-        log.append(batch("x" * size), leader_epoch=0, now_ms=0)
-    assert len(log.read(0, sizes[0] + sizes[1] - 1)) == sizes[0]
-    assert len(log.read(0, sizes[0] + sizes[1])) == sizes[0] + sizes[1]
-    assert len(log.read(1, 0)) == sizes[1]
-    assert log.read(1, sizes[1] - 1, at_least_one_batch=False) == b""
-    assert log.read(0, 0, at_least_one_batch=False) == b""
-    assert len(log.read(0, 1_000_000)) == sum(sizes)
-
-
-def test_a_read_can_end_before_an_offset(open_log):
-    log = filled(open_log(), 10)
-    assert values(log.read(2, 100_000, before_offset=5)) == ["2", "3", "4"]
-    assert log.read(5, 100_000, before_offset=5) == b""
-    assert log.read(7, 0, before_offset=5) == b""
-
-
-def test_an_offset_inside_a_batch_gives_the_batch(open_log):
-    log = open_log()
-    log.append(batch("a", "b", "c"), leader_epoch=0, now_ms=0)
-    assert values(log.read(2, 1)) == ["a", "b", "c"]
-    assert values(log.read(1, 1, before_offset=2)) == ["a", "b", "c"]
-
-
-def test_a_large_batch_among_small_ones_is_found(open_log):
-    log = filled(open_log(), 3)
-    log.append(batch("x" * 100_000), leader_epoch=0, now_ms=0)
-    filled(log, 3)
-    assert values(log.read(3, 10)) == ["x" * 100_000]
-    assert values(log.read(5, 10)) == ["5"]
-
-
-@pytest.mark.parametrize("offset", [-1, 4])
-def test_offsets_outside_of_the_log_are_rejected(open_log, offset):
-    log = filled(open_log(), 3)
-    with pytest.raises(OffsetOutOfRange, match=f"topic-0: offset {offset} is out of range \\(0 to 3\\)"):
-        log.read(offset, 100)
-
-
-def test_gaps_left_by_compaction_are_skipped(open_log):
-    log = open_log(SMALL_SEGMENTS)
-    for base_offset, last_offset in ((0, 10), (10, 1_000), (5_000, 6_000)):
-        log.log_end_offset = base_offset
-        gappy = build_batch([(None, b"first", ())], base_offset=base_offset, last_offset=last_offset - 1)
-        log.append(bytearray(gappy), leader_epoch=0, now_ms=0)
-    for offset, found in ((0, 0), (5, 0), (10, 10), (999, 10), (1_000, 5_000), (4_999, 5_000), (5_999, 5_000)):
-        assert batch_headers(log.read(offset, 1))[0].base_offset == found
-
-
 def test_a_lazy_log_is_on_disk_from_its_first_append_on(open_log, tmp_path):
     log = open_log(lazy=True)
     assert log.read(0, 100) == b""
@@ -300,69 +228,3 @@ def test_one_append_is_one_write(open_log, fs):
     before = fs.writes
     log.append(batch("a") + batch("b") + batch("c"), leader_epoch=0, now_ms=0)
     assert fs.writes == before + 1
-
-
-def test_a_flush_covers_written_data_and_new_file_names(open_log, fs):
-    log = open_log(LogConfig(segment_bytes=400), lazy=True)
-    filled(log, 8)
-    assert fs.flushed == []
-    rolled = [segment.base_offset for segment in log.segments[:-1]]
-    log.flush()
-    for base_offset in rolled:
-        files = log.folder.glob(f"{base_offset:020d}.*")
-        assert {file.name for file in files if file.stat().st_size} <= set(fs.flushed), "what has a content"
-    assert f"{log.segments[-1].base_offset:020d}.log" in fs.flushed
-    assert {"topic-0/", log.folder.parent.name + "/"} <= set(fs.flushed)
-    assert log.recovery_point == log.log_end_offset == 8
-    fs.flushed.clear()
-    log.flush()
-    assert fs.flushed == []
-    filled(log, 1)
-    log.flush()
-    assert fs.flushed == [f"{log.segments[-1].base_offset:020d}.log"]
-
-
-def test_a_flush_covers_the_file_names_of_a_killed_process():
-    disk, folder = MemoryFileSystem(), Path("/data")
-    filled(PartitionLog.open(disk, folder, "topic", 0, LogConfig()), 3)
-    PartitionLog.open(disk, folder, "topic", 0, LogConfig()).flush()
-    disk.lose_power(keep=lambda size: 0)
-    assert len(everything(PartitionLog.open(disk, folder, "topic", 0, LogConfig()))) == 3
-
-
-def test_a_clean_stop_covers_the_file_names_of_a_failed_append():
-    """The next process takes the file for a segment whose name is on the medium."""
-    disk, folder = MemoryFileSystem(), Path("/data")
-
-    def opened():
-        return PartitionLog.open(disk, folder, "topic", 0, LogConfig(), clean=True, lazy=True)
-
-    log = opened()
-    disk.truncate_fails = True
-    with pytest.raises(LogAppendError):
-        filled(log, 1)
-    disk.heal()
-    log.finish()
-    filled(opened(), 3).finish()
-    disk.lose_power(keep=lambda size: 0)
-    assert everything(opened()) == ["0", "1", "2"]
-
-
-def test_a_flush_may_finish_after_further_appends(open_log):
-    log = filled(open_log(), 2)
-    flush = log.start_flush()
-    assert flush is not None
-    filled(log, 3)
-    flush.run()
-    log.finish_flush(flush)
-    assert (log.recovery_point, log.log_end_offset) == (2, 5)
-
-
-def test_a_failed_flush_is_not_forgotten(open_log, fs):
-    log = filled(open_log(), 1)
-    fs.flush_fails = True
-    with pytest.raises(LogFlushError, match="topic-0: fsync failed"):
-        log.flush()
-    assert log.recovery_point == 0
-    with pytest.raises(LogFlushError):
-        log.finish()
