@@ -17,7 +17,7 @@ from coordinator.core.classic.group import ClassicGroup
 from coordinator.core.consumer import conversion_events as conversions
 from coordinator.core.consumer import events
 from coordinator.core.consumer.group import ConsumerGroup
-from coordinator.core.consumer.member import ConsumerMember, MemberMetadata, MemberState
+from coordinator.core.consumer.member import UNRELEASED_PARTITIONS, ConsumerMember, MemberMetadata
 from coordinator.core.consumer.topic_partitions import NO_PARTITIONS, EpochsByPartition
 from coordinator.core.consumer_protocol import CONSUMER_PROTOCOL_TYPE
 from coordinator.core.groups.membership import Membership
@@ -153,7 +153,7 @@ def _reconciled(
         world.topic_name,
         event.at_ms,
     )
-    if current.state is MemberState.UNRELEASED_PARTITIONS:
+    if current.state is UNRELEASED_PARTITIONS:
         target = group.target(member_id)
         fields["waits_for"] = state.waits_for(member_id, target, current.assigned, group.owners, world.topic_name)
     if type(event) is events.ConsumerMemberAssigned:

@@ -36,7 +36,7 @@ class KindAudit(NamedTuple):
 
 def ms_between(start_ms: int, end_ms: int) -> int:
     """The time between two events; 0 if the wall clock was set back between them."""
-    return max(end_ms - start_ms, 0)
+    return end_ms - start_ms if end_ms > start_ms else 0
 
 
 def whole_group(membership: Membership, state: GroupAuditState) -> Fields:

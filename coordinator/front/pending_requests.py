@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from itertools import count
 from types import MappingProxyType
-from typing import Any, Protocol
+from typing import Any, Protocol, final
 
 import msgspec
 
@@ -20,6 +20,7 @@ class Waiting(Protocol):
         """The same, with the response that reports `error` in the API of that request."""
 
 
+@final
 class PartialResponse(msgspec.Struct, frozen=True):
     """The response to one part of a request."""
 
@@ -73,14 +74,14 @@ class PendingRequests:
 
     def reply(self, request_id: int, response: object) -> None:
         waiting = self._waiting.pop(request_id, None)
-        if isinstance(waiting, PartialResponse):
+        if type(waiting) is PartialResponse:
             self._complete_part(waiting, response)
         elif waiting is not None:
             waiting.send_response(response)
 
     def fail(self, request_id: int, error: ErrorCode) -> None:
         waiting = self._waiting.pop(request_id, None)
-        if isinstance(waiting, PartialResponse):
+        if type(waiting) is PartialResponse:
             self._complete_part(waiting, error)
         elif waiting is not None:
             waiting.send_error_response(error)

@@ -57,5 +57,5 @@ class RequestContext(OperationContext):
     @property
     def client_details(self) -> ClientDetails:
         principal = self.connection.principal
-        is_anonymous = tuple(principal) == tuple(ANONYMOUS)
+        is_anonymous = principal is ANONYMOUS or tuple(principal) == tuple(ANONYMOUS)
         return ClientDetails(*self.connection.software, "" if is_anonymous else str(principal))

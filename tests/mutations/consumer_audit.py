@@ -74,7 +74,7 @@ MUTANTS: Final = (
     Mutant(
         "who gives up partitions waits for others",
         "_reconciled",
-        "if current.state is MemberState.UNRELEASED_PARTITIONS:",
+        "if current.state is UNRELEASED_PARTITIONS:",
         "if True:",
     ),
     Mutant(

@@ -20,8 +20,8 @@ MUTANTS: Final = (
     Mutant(
         "a member that has to revoke gets the new epoch at once",
         "_next",
-        "CurrentAssignment(current.epoch, current.epoch, MemberState.UNREVOKED_PARTITIONS, kept, revoked)",
-        "CurrentAssignment(asked.target_epoch, current.epoch, MemberState.UNREVOKED_PARTITIONS, kept, revoked)",
+        "CurrentAssignment(current.epoch, current.epoch, UNREVOKED_PARTITIONS, kept, revoked)",
+        "CurrentAssignment(asked.target_epoch, current.epoch, UNREVOKED_PARTITIONS, kept, revoked)",
     ),
     Mutant(
         "a topic that is no longer subscribed to stays assigned",

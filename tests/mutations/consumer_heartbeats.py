@@ -62,7 +62,7 @@ MUTANTS: Final = (
     Mutant(
         "heartbeats of members that wait are answered by sessions",
         "MemberUpdate.steady_until_ms",
-        "if current.state is not MemberState.STABLE or current.epoch",
+        "if current.state is not MEMBER_STABLE or current.epoch",
         "if current.epoch",
     ),
     Mutant(

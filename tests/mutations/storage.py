@@ -44,9 +44,8 @@ RECORD_MUTANTS: Final = (
     Mutant(
         "a stable generation is stored without its assignments",
         "_stable_generation",
-        "assignments = {\n"
-        "    assigned.member_id: assigned.assignment for assigned in events if isinstance(assigned, MemberAssigned)\n"
-        "}",
+        "assignments = {assigned.member_id: assigned.assignment for assigned in events"
+        " if type(assigned) is MemberAssigned}",
         "assignments = {}",
     ),
     Mutant(

@@ -354,7 +354,7 @@ def removal(
 
 def last_heard_ms(group_id: str, member: Member, context: OperationContext) -> int | None:
     """When the member's last request came, in wall-clock milliseconds; None: not since its group was loaded."""
-    return max(filter(None, (_renewed_ms(group_id, member, context), member.synced_ms)), default=None)
+    return _later(_renewed_ms(group_id, member, context), member.synced_ms)
 
 
 def _last_heard_before_removal(group_id: str, member: Member, context: OperationContext) -> int | None:
@@ -367,7 +367,12 @@ def _last_heard_before_removal(group_id: str, member: Member, context: Operation
 def _renewed_ms(group_id: str, member: Member, context: OperationContext) -> int | None:
     renewed_ms = context.environment.sessions.last_renewed_ms(group_id, member.member_id)
     heard_ms = None if renewed_ms is None else context.environment.wall.at(renewed_ms)
-    return max(filter(None, (heard_ms, member.joined_ms)), default=None)
+    return _later(heard_ms, member.joined_ms)
+
+
+def _later(one_ms: int | None, other_ms: int | None) -> int | None:
+    """The later of two times; None: neither of them is known."""
+    return other_ms or None if not one_ms or (other_ms and other_ms > one_ms) else one_ms
 
 
 def sessions_of_loaded_group(group: ClassicGroup, environment: object) -> list[SessionStarted]:

@@ -77,6 +77,8 @@ def _start_rebalance(group: ClassicGroup, reason: RebalanceReason, context: Oper
         delay_ms=delay_ms,
         remaining_delay_ms=max(timeout_ms - delay_ms, 0),
     )
+    if group.state is not COMPLETING_REBALANCE:
+        return Decision((started,))  # then nobody waits with a SyncGroup
     rejoin = SyncGroupResponse(error_code=ErrorCode.REBALANCE_IN_PROGRESS)
     replies: list[Reply] = []
     renewed: list[SessionChange] = []

@@ -45,9 +45,7 @@ def _emptied_group(event: GroupEmptied, group: Group[ClassicGroup], events: tupl
 def _stable_generation(
     event: GenerationStable, group: Group[ClassicGroup], events: tuple[Event, ...]
 ) -> list[StoredRecord]:
-    assignments = {
-        assigned.member_id: assigned.assignment for assigned in events if isinstance(assigned, MemberAssigned)
-    }
+    assignments = {assigned.member_id: assigned.assignment for assigned in events if type(assigned) is MemberAssigned}
     members = group.membership.members.values()
     value = _generation_value(group.membership, members, group.membership.leader, assignments)
     value.current_state_timestamp = event.at_ms

@@ -11,7 +11,7 @@ import msgspec
 
 from coordinator.core.attributes import attribute
 from coordinator.core.consumer.deadlines import Deadline, Deadlines
-from coordinator.core.consumer.member import ConsumerMember, CurrentAssignment, MemberMetadata, MemberState
+from coordinator.core.consumer.member import MEMBER_STABLE, ConsumerMember, CurrentAssignment, MemberMetadata
 from coordinator.core.consumer.named_topics import ChangedNames, NamedTopics
 from coordinator.core.consumer.names import change_counts
 from coordinator.core.consumer.owners import disown, own
@@ -200,7 +200,7 @@ class ConsumerGroup:
         """Add a member of a classic group that is converted: the generation is its epoch, the assignment its target."""
         epoch = self.epoch
         assigned = {topic_id: dict.fromkeys(indexes, epoch) for topic_id, indexes in target.items()}
-        current = CurrentAssignment(epoch, epoch, MemberState.STABLE, assigned)
+        current = CurrentAssignment(epoch, epoch, MEMBER_STABLE, assigned)
         timeout_ms = 0 if metadata.classic is None else metadata.classic.session_timeout_ms
         self.add_member(ConsumerMember(member_id, metadata, current, session_timeout_ms=timeout_ms))
         self.targets[member_id] = target
@@ -229,9 +229,9 @@ class ConsumerGroup:
                 own(owners, partitions, member_id)
         # Otherwise the epoch alone has risen, and nobody else can have got the partitions since.
         target_epoch = self.target_epoch
-        was_reconciled = had.state is MemberState.STABLE and had.epoch == target_epoch
+        was_reconciled = had.state is MEMBER_STABLE and had.epoch == target_epoch
         member.current = current
-        if (current.state is MemberState.STABLE and current.epoch == target_epoch) is not was_reconciled:
+        if (current.state is MEMBER_STABLE and current.epoch == target_epoch) is not was_reconciled:
             self.reconciled_count += -1 if was_reconciled else 1
 
     def set_target_epoch(self, epoch: int, computed_ms: int) -> None:

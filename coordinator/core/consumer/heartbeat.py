@@ -104,7 +104,7 @@ def decide(
         return Rejection(ErrorCode.GROUP_MAX_SIZE_REACHED, full, is_filled(group, context))
     member_id = request.member_id or new_member_id(context)
     identified = identify(group, request, member_id)
-    if isinstance(identified, Rejection):
+    if type(identified) is Rejection:
         return identified
     update = partial(updated_metadata, request, context)
     step = MemberUpdate(group, context, member_id, identified, update, request.topic_partitions)
@@ -113,7 +113,7 @@ def decide(
         if failure is not None:  # it would come back as another member
             return Rejection(ErrorCode.UNKNOWN_SERVER_ERROR, failure)
     current = step.decide()
-    return current if isinstance(current, Rejection) else _answer(group, request, context, member_id, step, current)
+    return current if type(current) is Rejection else _answer(group, request, context, member_id, step, current)
 
 
 def reject_too_large(

@@ -4,7 +4,7 @@ Counterpart in Kafka: `throwIfConsumerGroupHeartbeatRequestIsInvalid` of `GroupC
 """
 
 from collections.abc import Generator
-from typing import Any, Final
+from typing import Any, Final, final
 
 import msgspec
 
@@ -30,6 +30,7 @@ OWN_MEMBER_ID_VERSION: Final = 1
 UNCHANGED_TIMEOUT: Final = -1
 
 
+@final
 class Rejection(msgspec.Struct, frozen=True):
     """Why a request is rejected."""
 

@@ -36,6 +36,12 @@ class MemberState(IntEnum):
     """A state of a later version: the member has to rejoin."""
 
 
+# As in `groups/states.py`: each step of a member reads some.
+MEMBER_STABLE: Final = MemberState.STABLE
+UNREVOKED_PARTITIONS: Final = MemberState.UNREVOKED_PARTITIONS
+UNRELEASED_PARTITIONS: Final = MemberState.UNRELEASED_PARTITIONS
+
+
 class ClassicProtocol(msgspec.Struct, frozen=True):
     """An assignor that a member of the classic protocol supports, with its subscription for it."""
 
@@ -73,7 +79,7 @@ class CurrentAssignment(msgspec.Struct, frozen=True):
     epoch: int = NO_EPOCH
     previous_epoch: int = NO_EPOCH
     """In case the answer with `epoch` was lost; each change of the assignment sets it."""
-    state: MemberState = MemberState.STABLE
+    state: MemberState = MEMBER_STABLE
     assigned: EpochsByPartition = NO_PARTITIONS
     pending: EpochsByPartition = NO_PARTITIONS
     """Partitions that the member has to give up and has not shown to have given up."""
@@ -117,4 +123,4 @@ class ConsumerMember(KnowsClient):
         return self.metadata.classic is not None
 
     def is_reconciled_to(self, target_epoch: int) -> bool:
-        return self.current.state is MemberState.STABLE and self.current.epoch == target_epoch
+        return self.current.state is MEMBER_STABLE and self.current.epoch == target_epoch

@@ -37,12 +37,13 @@ from coordinator.core.consumer.heartbeat_requests import Rejection
 from coordinator.core.consumer.identification import JOINS, REJOIN, Displaces, Existing, Identified, Joins, Replaces
 from coordinator.core.consumer.large_targets import MEMBERS_PER_OPERATION, is_large, target_work
 from coordinator.core.consumer.member import (
+    MEMBER_STABLE,
     NO_EPOCH,
     NO_PATTERN,
     UNASSIGNED,
+    UNREVOKED_PARTITIONS,
     CurrentAssignment,
     MemberMetadata,
-    MemberState,
 )
 from coordinator.core.consumer.named_topics import NAMES_PER_OPERATION
 from coordinator.core.consumer.patterns import invalid_reason, patterns_to_resolve
@@ -415,7 +416,7 @@ class MemberUpdate:
     def _reconcile(self, has_subscription_changed: bool) -> CurrentAssignment | Rejection:
         """The next step of the member towards its target."""
         group, had, context = self._group, self.had, self._context
-        is_there = had.state is MemberState.STABLE and had.epoch == self._target_epoch
+        is_there = had.state is MEMBER_STABLE and had.epoch == self._target_epoch
         if is_there and not has_subscription_changed:
             return had
         asked = Reconciliation(
@@ -431,7 +432,7 @@ class MemberUpdate:
             return Rejection(ErrorCode.FENCED_MEMBER_EPOCH, f"The state of the member is unknown. {REJOIN}")
         if current is not had and current != had:
             deadline_ms = None
-            if current.state is MemberState.UNREVOKED_PARTITIONS and self.metadata.classic is None:
+            if current.state is UNREVOKED_PARTITIONS and self.metadata.classic is None:
                 deadline_ms = context.now_ms + max(self.metadata.rebalance_timeout_ms, 0)
             assigned = ConsumerMemberAssigned(
                 group_id=group.group_id,
@@ -478,7 +479,7 @@ class MemberUpdate:
         In the time of deadlines. A member that waits for the assignment interval has to be asked about when that ends.
         """
         group = self._group
-        if current.state is not MemberState.STABLE or current.epoch != self._target_epoch or self._has_patterns:
+        if current.state is not MEMBER_STABLE or current.epoch != self._target_epoch or self._has_patterns:
             return None
         if self._target_epoch == self.group_epoch:
             return FAR_FUTURE_MS

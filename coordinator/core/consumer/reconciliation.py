@@ -8,7 +8,12 @@ from typing import Any
 
 import msgspec
 
-from coordinator.core.consumer.member import CurrentAssignment, MemberState
+from coordinator.core.consumer.member import (
+    MEMBER_STABLE,
+    UNRELEASED_PARTITIONS,
+    UNREVOKED_PARTITIONS,
+    CurrentAssignment,
+)
 from coordinator.core.consumer.owners import divide, gain
 from coordinator.core.consumer.topic_partitions import NO_PARTITIONS, EpochsByPartition, TopicPartitions, has_any
 
@@ -33,21 +38,18 @@ class Reconciliation(msgspec.Struct):
 
 def reconcile(current: CurrentAssignment, asked: Reconciliation) -> CurrentAssignment | None:
     """The next assignment of the member; None if it is in a state of a later version and has to rejoin."""
-    match current.state:
-        case MemberState.STABLE:
-            if current.epoch != asked.target_epoch:
-                return _next(current, asked)
-            return _unsubscribed(current, asked) if asked.has_subscription_changed else current
-        case MemberState.UNREVOKED_PARTITIONS:
-            if not asked.still_owns(current.pending):
-                return _next(current, asked)
-            return _unsubscribed(current, asked) if asked.has_subscription_changed else current
-        case MemberState.UNRELEASED_PARTITIONS:
+    state = current.state
+    if state is MEMBER_STABLE:
+        if current.epoch != asked.target_epoch:
             return _next(current, asked)
-        case MemberState.UNKNOWN:
-            if asked.owned is None or asked.owned:
-                return None
+        return _unsubscribed(current, asked) if asked.has_subscription_changed else current
+    if state is UNREVOKED_PARTITIONS:
+        if not asked.still_owns(current.pending):
             return _next(current, asked)
+        return _unsubscribed(current, asked) if asked.has_subscription_changed else current
+    if state is not UNRELEASED_PARTITIONS and (asked.owned is None or asked.owned):
+        return None
+    return _next(current, asked)
 
 
 def _unsubscribed(current: CurrentAssignment, asked: Reconciliation) -> CurrentAssignment:
@@ -62,7 +64,7 @@ def _unsubscribed(current: CurrentAssignment, asked: Reconciliation) -> CurrentA
         if topic_id not in kept:
             pending.setdefault(topic_id, {}).update(partitions)
     if asked.still_owns(pending):
-        return CurrentAssignment(current.epoch, current.epoch, MemberState.UNREVOKED_PARTITIONS, kept, pending)
+        return CurrentAssignment(current.epoch, current.epoch, UNREVOKED_PARTITIONS, kept, pending)
     return msgspec.structs.replace(current, previous_epoch=current.epoch, assigned=kept)
 
 
@@ -70,8 +72,8 @@ def _next(current: CurrentAssignment, asked: Reconciliation) -> CurrentAssignmen
     """The assignment on the way to the target: first give up, then get what is free."""
     kept, revoked = divide(current.assigned, asked.target, asked.subscribed)
     if revoked and asked.still_owns(revoked):
-        return CurrentAssignment(current.epoch, current.epoch, MemberState.UNREVOKED_PARTITIONS, kept, revoked)
+        return CurrentAssignment(current.epoch, current.epoch, UNREVOKED_PARTITIONS, kept, revoked)
     epoch = asked.target_epoch
     has_all = gain(kept, asked.target, asked.subscribed, current.pending, asked.owners, epoch)
-    state = MemberState.STABLE if has_all else MemberState.UNRELEASED_PARTITIONS
+    state = MEMBER_STABLE if has_all else UNRELEASED_PARTITIONS
     return CurrentAssignment(epoch, current.epoch, state, kept or NO_PARTITIONS, NO_PARTITIONS)
