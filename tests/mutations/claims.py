@@ -91,6 +91,30 @@ MUTANTS: Final = (
         "",
     ),
     Mutant(
+        "static membership helps where another member joins again by itself",
+        "_is_about_restarts",
+        "or any(part.begins_another for part in generation.members.values())",
+        "",
+    ),
+    Mutant(
+        "who joins again just as a rebalance begins had heard of it",
+        "members._begins_another",
+        "event.join_ms is not None and event.join_ms < ROUND_TRIP_MS",
+        "False",
+    ),
+    Mutant(
+        "what a leader says when it joins again is no reason to begin a rebalance",
+        "members._begins_another",
+        "event.reason.startswith(OWN_REJOINS)",
+        "False",
+    ),
+    Mutant(
+        "a follower that joins again as it was begins a rebalance",
+        "members._begins_another",
+        "if not event.metadata_changed and (stable is None or stable.leader != event.member.member_id):",
+        "if False:",
+    ),
+    Mutant(
         "a member that joined and left was restarted",
         "_is_about_restarts",
         "0 <= last_ms[identity(removal.member)] - removal.at_ms <= (removal.session_timeout_ms or 0) * IN_TIME",

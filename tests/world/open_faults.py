@@ -8,9 +8,5 @@ from typing import Final
 RANDOM: Final[dict[int, frozenset[str]]] = {}
 """Seed → claims of its history that are false."""
 
-HISTORIES: Final[dict[str, str]] = {
-    "a member leaves in a pause in which another one subscribes to other topics": (
-        "static membership is advised, and the other member would have begun a rebalance in the same ms"
-    ),
-}
+HISTORIES: Final[dict[str, str]] = {}
 """History → what is false of it."""

@@ -28,9 +28,9 @@ def test_nothing_false_is_told(what):
     assert not falsehoods(told_in(FOUND[what]))
 
 
-@pytest.mark.parametrize("what", HISTORIES)
-def test_what_is_known_to_be_false_is_false_still(what):
-    assert falsehoods(told_in(FOUND[what])), "mended: take it from open_faults.py"
+def test_what_is_known_to_be_false_is_false_still():
+    mended = [what for what in HISTORIES if not falsehoods(told_in(FOUND[what]))]
+    assert not mended, "to be taken from open_faults.py"
 
 
 # ---- what has to be told

@@ -19,7 +19,7 @@ from coordinator.explain.folded_group import STABLE, FoldedGroup
 from coordinator.explain.generation import OF_EPOCHS, MemberPart, Outcome
 from coordinator.explain.identities import identity
 from coordinator.explain.known_member import MemberSoFar
-from coordinator.explain.leaving import REVOKES, SYNC_FAILED
+from coordinator.explain.leaving import OWN_REJOINS, REVOKES, SYNC_FAILED
 from coordinator.explain.owners import EAGER_ASSIGNORS, is_cooperative
 from coordinator.explain.replaced_clients import remember_client
 
@@ -67,6 +67,7 @@ def _rejoined(history: FoldedGroup, event: schema.MemberRejoined) -> None:
         pending = history.pending
         pending.add(pending.resubscribed, _resubscription(event, tracked))
     was_loaded, joined_ms = tracked.was_loaded, tracked.joined_ms
+    begins_another = _begins_another(history, event, tracked)
     tracked.rejoin(event)
     if history.group_type not in OF_EPOCHS and keeps_what_it_owns(history, tracked):
         history.owners.still_had(event.member.member_id, event.time_ms)
@@ -94,6 +95,23 @@ def _rejoined(history: FoldedGroup, event: schema.MemberRejoined) -> None:
             consumed_ms=0 if event.has_synced is False else _had_until(event),
         )
     _note_join(history, event.member, event.join_ms, event.time_ms)
+    part = None if history.joining is None else history.joining.members.get(event.member.member_id)
+    if part is not None:
+        part.begins_another |= begins_another
+
+
+def _begins_another(history: FoldedGroup, event: schema.MemberRejoined, tracked: MemberSoFar) -> bool:
+    """Whether a member that joins in a join phase would have begun a rebalance itself, had there been none.
+
+    The leader does, and who changes its metadata; if it says why, subscribes to other topics, or had heard of no
+    rebalance: that had begun just before.
+    """
+    stable = history.latest_stable
+    if not event.metadata_changed and (stable is None or stable.leader != event.member.member_id):
+        return False
+    has_not_heard = event.join_ms is not None and event.join_ms < ROUND_TRIP_MS
+    has_other_topics = set(event.subscribed_topics) != set(tracked.subscribed_topics)
+    return has_not_heard or has_other_topics or event.reason.startswith(OWN_REJOINS)
 
 
 def _is_unheard_since_replaced(member: MemberSoFar, event: schema.MemberRejoined) -> bool:

@@ -267,7 +267,8 @@ def _for_leave(removal: Removal, context: Context, because: list[Claim]) -> Advi
 def _is_about_restarts(context: Context) -> bool:
     """Whether all that happened is that clients left and were back at once: without that there was no rebalance.
 
-    A full group refuses the new process of a static member, as long as that has its place.
+    A full group refuses the new process of a static member, as long as that has its place. Nor must another member have
+    joined again by itself.
     """
     generation = context.generation
     removed, joined = generation.changes.removed, generation.changes.joined
@@ -280,6 +281,7 @@ def _is_about_restarts(context: Context) -> bool:
         or left != came
         or len(removed) != left.total()
         or others
+        or any(part.begins_another for part in generation.members.values())
         or any(joining.fills_group for joining in joined)
     ):
         return False
