@@ -249,7 +249,7 @@ def _reconciled(history: FoldedGroup, event: schema.MemberReconciled) -> None:
     tracked = history.members.get(member.member_id)
     if tracked is None:
         tracked = history.members[member.member_id] = MemberSoFar(member)
-    history.owners.never_got(member.member_id, event.unclaimed, event.last_heard_ms)
+    history.owners.never_got(member.member_id, event.unclaimed, event.last_heard_ms, event.time_ms)
     history.owners.assigned(member, partitions, event.time_ms)
     # Partitions that it was asked to give up are its own until it has done so. A member of the classic protocol is not
     # asked: it gives them up before its JoinGroup, and may have to send that several times.

@@ -19,7 +19,10 @@ def silent(claim: claims.Silent, truth: Truth, context: Context) -> str | None:
         return None
     member_id, until_ms = claim.member.member_id, claim.until_ms
     since_ms = until_ms - (claim.timeout_ms or 0) if claim.since_ms is None else claim.since_ms
-    blame = done_to(process, since_ms, until_ms) if claim.is_known else ""
+    # What was done to it before a heartbeat of it was read, and rejected, did not end its session.
+    rejections = [each.at_ms for each in process.answers if claim.rejected and each.error == claim.rejected]
+    done_ms = max((at_ms for at_ms in rejections if since_ms <= at_ms <= until_ms), default=since_ms)
+    blame = done_to(process, done_ms, until_ms) if claim.is_known else ""
     if blame and own_fault(process, truth, since_ms, until_ms) + BEAT_MS < (claim.timeout_ms or 0):
         return blame
     heard = [

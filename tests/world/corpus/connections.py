@@ -284,4 +284,11 @@ FOUND: Final[dict[str, History]] = {
         consumer_session_ms=6_000,
         seed=88_003_817,
     ),
+    "a connection was muted before its JoinGroup was answered": history(
+        [COOPERATIVE] * 3,
+        Action(11_322, "mute", 0, 7_317),
+        Action(15_130, "pause_coordinator", 2, 24_996),
+        Action(37_634, "lose_host", 0, 19_528),
+        max_size=2,
+    ),
 }
