@@ -57,7 +57,7 @@ MUTANTS: Final = (
     Mutant(
         "a static member whose restart took too long is gone for good",
         "_for_removal",
-        "if back is not None and is_said and _has_room(back, context) and not _was_refused(removal, back, context):",
+        "if back is not None and is_said and is_kept and not _was_refused(removal, back, context):",
         "if False:",
     ),
     Mutant(
@@ -345,8 +345,8 @@ MUTANTS: Final = (
     Mutant(
         "requests that were rejected in the end ended a session because they were refused",
         "Removal.is_refused",
-        "and self.denied is not None and is_last",
-        "and self.denied is not None",
+        "return is_last and (self.last_heard_ms or 0) <= self.denied.since_ms",
+        "return (self.last_heard_ms or 0) <= self.denied.since_ms",
     ),
     Mutant(
         "members that ask again held up the others",

@@ -124,7 +124,7 @@ def _is_unheard_since_replaced(member: MemberSoFar, event: schema.MemberRejoined
 
 
 def _may_be_busy_since(history: FoldedGroup, event: schema.MemberRejoined) -> bool:
-    """Whether a member may have worked in one batch since before it was assigned what it has, and so never began with it.
+    """Whether a member may have worked in one batch since before it was assigned what it has, and never begun with it.
 
     It joins later than a heartbeat told it to, though its heartbeats came. Of one that is busy for this long it is
     taken for possible that it had been so for as long again.

@@ -379,7 +379,8 @@ def _stopped_for_nothing(context: Context) -> bool:
     generation, previous = context.generation, context.previous
     # A process that had ended gave nothing up for the rebalance, and when it stopped is not known.
     changes = generation.changes
-    gone = {identity(change.member) for change in (*changes.removed, *changes.replaced)}
+    gone = {identity(removal.member) for removal in changes.removed}
+    gone |= {identity(replacement.member) for replacement in changes.replaced}
     stopped = [absence for absence in generation.absences if identity(absence.member) not in gone]
     stopped_ms = max((absence.ms for absence in stopped if not absence.is_unsure), default=0)
     return (
