@@ -51,7 +51,8 @@ def _joined(history: FoldedGroup, event: schema.MemberJoined) -> None:
         event.rebalance_timeout_ms,
         event.time_ms,
         tuple(event.subscribed_topics),
-        tuple(event.protocols),
+        has_pattern=bool(event.subscribed_pattern),
+        protocols=tuple(event.protocols),
     )
     pending = history.pending
     joining = Joining(event.member, event.time_ms, event.reason, event.seq, event.fills_group, event.rejected_as)
@@ -101,6 +102,7 @@ def _rejoined(history: FoldedGroup, event: schema.MemberRejoined) -> None:
     part = None if history.joining is None else history.joining.members.get(event.member.member_id)
     if part is not None:
         part.begins_another |= begins_another
+        part.had_nothing |= event.has_synced is False
 
 
 def _begins_another(history: FoldedGroup, event: schema.MemberRejoined, tracked: MemberSoFar) -> bool:

@@ -369,8 +369,10 @@ def _for_moves(context: Context, claims: Sequence[Claim]) -> Iterator[Advice]:
 
 
 def _has_new_processes(generation: Generation) -> bool:
-    """Whether clients were restarted in the rebalance, and so joined it with nothing."""
+    """Whether clients were restarted in the rebalance, and so joined it with nothing, or had not got what they lose."""
     changes = generation.changes
+    if any(part.had_nothing and part.has_lost for part in generation.members.values()):
+        return True
     removed = {identity(removal.member) for removal in changes.removed}
     return bool(changes.replaced) or any(identity(joining.member) in removed for joining in changes.joined)
 

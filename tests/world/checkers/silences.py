@@ -35,7 +35,10 @@ def silent(claim: claims.Silent, truth: Truth, context: Context) -> str | None:
     ]
     if heard:
         return f"{heard[0].api} of it arrived {heard[0].at_ms - since_ms} ms after the silence is said to begin"
-    if claim.rejected and not _had(process, claim.rejected, since_ms - NETWORK_MS, until_ms):
+    asked_ms = since_ms
+    if claim.since_ms is None:  # it goes back to what came of it last, if nothing is known of its begin
+        asked_ms = truth.last_arrival(member_id, until_ms, Fate.HANDLED) or since_ms
+    if claim.rejected and not _had(process, claim.rejected, min(asked_ms, since_ms) - NETWORK_MS, until_ms):
         return f"no request of it was answered with {claim.rejected}"
     if claim.since_ms is None:
         return None

@@ -119,4 +119,13 @@ FOUND: Final[dict[str, History]] = {
         Action(35_909, "refuse", 1, 29_903),
         Action(38_158, "grow_topic", 0, 4),
     ),
+    "heartbeats are rejected before a session that begins anew": history(
+        [JAVA, MODERN._replace(pattern=".*")],
+        Action(9_211, "unsubscribe"),
+        Action(26_177, "kill", 0, 6_869),
+        Action(44_402, "create_other_topic", 0, 5),
+        Action(45_388, "stop_leader", 0, 3_136),
+        Action(49_605, "close", 1, 3_049),
+        until_ms=90_000,
+    ),
 }
