@@ -398,6 +398,30 @@ MUTANTS: Final = (
         "if False:",
     ),
     Mutant(
+        "who joined before an epoch started raises the next one",
+        "rebalances._triggers",
+        "return trigger.at_ms > started_ms or member is None or member.has_pattern",
+        "return True",
+    ),
+    Mutant(
+        "who comes with a regular expression does not raise an epoch when its topics are found",
+        "rebalances._triggers",
+        "return trigger.at_ms > started_ms or member is None or member.has_pattern",
+        "return trigger.at_ms > started_ms or member is None",
+    ),
+    Mutant(
+        "an assignor knows what a member never asked for",
+        "_has_new_processes",
+        "if any(part.had_nothing and part.has_lost for part in generation.members.values()):",
+        "if False:",
+    ),
+    Mutant(
+        "the offsets of a topic that is gone have a lag",
+        "price_claims",
+        "if generation.lag_before is not None and generation.lag_before >= 0:",
+        "if generation.lag_before is not None:",
+    ),
+    Mutant(
         "a member that comes again by its id was removed once",
         "Context.removal_of",
         "if found is None or found.cause is not trigger.cause:",
