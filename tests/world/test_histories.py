@@ -4,6 +4,7 @@ from typing import Final
 
 import pytest
 
+from coordinator.explain.claims.advice import Advice, Try
 from coordinator.explain.claims.claim import Claim
 from coordinator.explain.claims.findings import CannotJoin
 from coordinator.explain.claims.price import Unowned
@@ -100,6 +101,18 @@ def test_what_an_absent_static_member_is_assigned_has_no_owner():
         if isinstance(claim, Unowned)
     )
     assert (last.partitions, last.of, last.is_at_least) == (6, 6, True)
+
+
+@pytest.mark.parametrize(
+    ("what", "is_kept"),
+    [
+        ("a static member of a generation is restarted around a start of the coordinator", True),
+        ("a static member that no generation had is restarted around a start of the coordinator", False),
+    ],
+)
+def test_a_session_timeout_that_keeps_a_place_over_a_start_is_advised_if_it_is_stored(what, is_kept):
+    advices = [claim.kind for claim in claims_in(what) if isinstance(claim, Advice)]
+    assert (Try.SESSION_FOR_RESTARTS in advices) is is_kept
 
 
 # ---- the corpus itself

@@ -331,4 +331,9 @@ FOUND: Final[dict[str, History]] = {
         initial_delay_ms=3_000,
         seed=89_015_350,
     ),
+    "a static member of a generation is restarted around a start of the coordinator": history(
+        [JAVA, JAVA._replace(instance_id="i-1")],
+        Action(20_000, "kill", 1, 18_000),
+        Action(33_000, "kill_coordinator", 0, 2_000),
+    ),
 }
