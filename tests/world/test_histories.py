@@ -5,6 +5,7 @@ from typing import Final
 import pytest
 
 from coordinator.explain.claims.advice import Advice, Try
+from coordinator.explain.claims.causes import Joined
 from coordinator.explain.claims.claim import Claim
 from coordinator.explain.claims.findings import CannotJoin
 from coordinator.explain.claims.price import Unowned
@@ -113,6 +114,14 @@ def test_what_an_absent_static_member_is_assigned_has_no_owner():
 def test_a_session_timeout_that_keeps_a_place_over_a_start_is_advised_if_it_is_stored(what, is_kept):
     advices = [claim.kind for claim in claims_in(what) if isinstance(claim, Advice)]
     assert (Try.SESSION_FOR_RESTARTS in advices) is is_kept
+
+
+def test_who_joined_before_an_epoch_raises_the_next_one_if_its_regular_expression_found_topics():
+    folded = play(FOUND["a member whose regular expression finds its topics joins just before an epoch starts"]).folded
+    latest = folded.latest_stable
+    assert latest is not None
+    joined = [claim.member.member_id for claim in claims_of(folded, latest).all() if isinstance(claim, Joined)]
+    assert joined == ["m2-5"]
 
 
 # ---- the corpus itself

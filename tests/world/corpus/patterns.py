@@ -78,4 +78,13 @@ FOUND: Final[dict[str, History]] = {
         seed=89_101_417,
         until_ms=40_000,
     ),
+    "a member whose regular expression finds its topics joins just before an epoch starts": history(
+        [JAVA, MODERN._replace(pattern="u|tu"), MODERN._replace(topics=(), pattern="[tu]")],
+        Action(15_682, "roll", 1, 10_001),
+        Action(27_254, "create_other_topic"),
+        consumer_heartbeat_ms=1_000,
+        max_size=2,
+        seed=3,
+        until_ms=40_000,
+    ),
 }
