@@ -398,6 +398,12 @@ MUTANTS: Final = (
         "if False:",
     ),
     Mutant(
+        "who raised no epoch joins with the first one that rises",
+        "_all_triggers",
+        "if generation.is_epoch and joined.at_ms < (generation.rebalance_started_ms or 0):",
+        "if False:",
+    ),
+    Mutant(
         "who joined before an epoch started raises the next one",
         "rebalances._triggers",
         "return trigger.at_ms > started_ms or member is None or member.has_pattern",

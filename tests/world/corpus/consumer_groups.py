@@ -224,4 +224,11 @@ FOUND: Final[dict[str, History]] = {
         Action(28_902, "block", 0, 24_658),
         topics=(("t", 1), ("u", 3)),
     ),
+    "a member that subscribes to nothing is there before the first epoch rises": history(
+        [MODERN._replace(topics=())],
+        Action(33_640, "stop_leader"),
+        Action(56_093, "close", 0, 2_819),
+        max_size=1,
+        until_ms=90_000,
+    ),
 }

@@ -128,4 +128,10 @@ FOUND: Final[dict[str, History]] = {
         Action(49_605, "close", 1, 3_049),
         until_ms=90_000,
     ),
+    "requests are refused that the network had held back": history(
+        [MODERN],
+        Action(9_378, "cut", 0, 12_846),
+        Action(19_907, "refuse", 0, 6_479),
+        consumer_session_ms=15_000,
+    ),
 }
