@@ -134,15 +134,22 @@ class Removal(msgspec.Struct, frozen=True, gc=False):
         timeout_ms = self.session_timeout_ms or 0
         since_ms = self._due_since_ms
         silent_ms, muted_ms = self.at_ms - since_ms, self.muted_ms
+        if muted_ms < since_ms - self.last_heard_ms:
+            return False  # it may have been muted while it waited for the answer to its JoinGroup, and sent nothing
         if self.connection_closed_ms is not None:  # a connection is muted until then, at most
             muted_ms = min(muted_ms, self.connection_closed_ms - max(since_ms, self.at_ms - timeout_ms))
         return not misses_heartbeats(silent_ms - muted_ms, timeout_ms)
 
     @property
     def is_refused(self) -> bool:
-        """Whether it sent requests that were refused for want of a right, and so renewed no session."""
-        is_last = self.rejected_ms is None or (self.denied is not None and self.rejected_ms < self.denied.since_ms)
-        return self.cause is Cause.SESSION_EXPIRED and self.denied is not None and is_last
+        """Whether it sent requests that were refused for want of a right, and so renewed no session.
+
+        If it was heard after the first of them, it had the right again, and none of them may be later than that.
+        """
+        if self.cause is not Cause.SESSION_EXPIRED or self.denied is None:
+            return False
+        is_last = self.rejected_ms is None or self.rejected_ms < self.denied.since_ms
+        return is_last and (self.last_heard_ms or 0) <= self.denied.since_ms
 
     @property
     def is_by_coordinator(self) -> bool:

@@ -56,6 +56,10 @@ class MemberPart(msgspec.Struct, gc=False):
     first_join_ms: int | None = None
     """When it had joined before in the same join phase, as one that lost its connection: nobody waited for more."""
     sync_ms: int | None = None
+    had_nothing: bool = False
+    """Whether it had not asked for its assignment before when it rejoined."""
+    begins_another: bool = False
+    """Whether its JoinGroup would have begun a rebalance, if this one had not begun before."""
     is_assigned: bool = False
     is_readable: bool = True
     partitions: TopicPartitions = {}

@@ -14,6 +14,8 @@ class MemberSoFar(msgspec.Struct, gc=False):
     rebalance_timeout_ms: int | None = None
     joined_ms: int | None = None
     subscribed_topics: tuple[str, ...] = ()
+    has_pattern: bool = False
+    """Whether it subscribes to a regular expression (KIP-848)."""
     protocols: tuple[str, ...] = ()
     """The assignors that it offers; empty if its first JoinGroup is not among the events."""
     partitions: TopicPartitions = {}
@@ -41,6 +43,7 @@ class MemberSoFar(msgspec.Struct, gc=False):
         """Take over what the member says of itself from now on."""
         self.member, self.joined_ms = event.member, event.time_ms
         self.subscribed_topics = tuple(event.subscribed_topics)
+        self.has_pattern |= bool(event.subscribed_pattern)
         self.was_loaded = False
         if event.session_timeout_ms is not None:
             self.session_timeout_ms = event.session_timeout_ms

@@ -14,7 +14,9 @@ MEMBER_ID_REQUIRED: Final = "need to re-join with the given member-id"
 """What Java's consumer says with every first join (KIP-394): no reason of its own."""
 REVOKES: Final = "need to revoke partitions"
 """What Java's consumer says when it has got its assignment, and joins again for what it has to give up (KIP-429)."""
-OTHER_REJOINS: Final = ("cached metadata has changed", "subscription has changed", "group is already rebalancing")
+OWN_REJOINS: Final = ("cached metadata has changed", "subscription has changed")
+"""What Java's consumer says when it begins a rebalance for a reason of its own."""
+OTHER_REJOINS: Final = (*OWN_REJOINS, "group is already rebalancing")
 """What Java's consumer says when it rejoins for another reason than that it gave up partitions (KIP-429)."""
 SYNC_FAILED: Final = "rebalance failed due to"
 """What Java's consumer says when its SyncGroup was answered with an error, so that it has no assignment."""

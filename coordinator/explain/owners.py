@@ -273,12 +273,16 @@ class Owners(msgspec.Struct, gc=False):
             had_all = len(revoked) <= claimed
             owner.stopped_ms, owner.is_revoked, owner.is_unsure = None if had_all else at_ms, False, not had_all
 
-    def never_got(self, member_id: str, partitions: TopicPartitions, heard_ms: int | None) -> None:
-        """A member says what it owns, and these are not among it, though it was told of them: it was not answered."""
+    def never_got(self, member_id: str, partitions: TopicPartitions, heard_ms: int | None, at_ms: int) -> None:
+        """A member says what it owns, and these are not among it, though it was told of them: it was not answered.
+
+        One that was not heard since a load may have had them until now.
+        """
         for partition in flat(partitions):
             owner = self.by_partition.get(partition)
             if owner is not None and owner.member_id == member_id and owner.stopped_ms is None:
-                owner.stopped_ms, owner.is_unsure = max(owner.assigned_ms, heard_ms or 0), True
+                last_ms = at_ms if heard_ms is None else heard_ms
+                owner.stopped_ms, owner.is_unsure = max(owner.assigned_ms, last_ms), True
 
     def never_began(self, member_id: str, partitions: TopicPartitions) -> bool:
         """Whether a member is known to have had none of these partitions, though it was assigned them."""

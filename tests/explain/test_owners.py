@@ -205,10 +205,21 @@ def test_what_a_member_does_not_own_by_its_own_account_it_may_never_have_had():
     owners = Owners()
     owners.assigned(A, {"t": [0]}, 10)
     owners.assigned(A, {"t": [0, 1]}, 50)
-    owners.never_got(A.member_id, {"t": [1]}, 40)
+    owners.never_got(A.member_id, {"t": [1]}, 40, 90)
     owners.assigned(A, {"t": [0, 1]}, 90)
     (absence,) = owners.end_generation().absences
     assert (absence.partitions, absence.stopped_ms, absence.assigned_ms, absence.is_unsure) == (1, 50, 90, True)
+
+
+def test_what_a_member_does_not_own_it_may_have_had_until_now_if_it_was_not_heard_since_a_load():
+    owners = Owners()
+    owners.assigned(A, {"t": [0]}, 10)
+    owners.end_generation()
+    owners.never_got(A.member_id, {"t": [0]}, None, 90)
+    owners.assigned(A, {"t": [0]}, 90)
+    change = owners.end_generation()
+    assert not change.absences
+    assert change.is_partial
 
 
 def test_what_is_given_back_has_its_owner_again():

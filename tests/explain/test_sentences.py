@@ -140,7 +140,34 @@ def test_a_member_that_is_closed_and_comes_back_at_once_could_be_static():
     group = Consumers().group_of("a", "b")
     group.leave("b", "the consumer is being closed")
     group.join("b")
-    group.settle()
+    group.settle({"a": 20})
+    assert "group.instance.id" in advice(group)
+
+
+@pytest.mark.parametrize(
+    ("after_ms", "said"),
+    [(0, {}), (20, {"reason": "cached metadata has changed"}), (20, {"topics": ("t", "u")})],
+    ids=["before it can have heard of it", "as it says", "as its topics tell"],
+)
+def test_static_membership_is_not_advised_if_another_member_would_have_begun_a_rebalance(after_ms, said):
+    group = Consumers().group_of("a", "b")
+    group.leave("b", "the consumer is being closed")
+    group.join("b")
+    group.quiet(after_ms)
+    group.join("a", **said)
+    group.settle_joined()
+    assert "group.instance.id" not in advice(group)
+
+
+def test_static_membership_is_advised_though_a_follower_joins_again_at_once():
+    group = Consumers().group_of("a", "b", "c")
+    assert group.sim.group.leader == group.ids["a"]
+    group.leave("c", "the consumer is being closed")
+    group.join("b")
+    group.join("c")
+    group.quiet(20)
+    group.join("a")
+    group.settle_joined()
     assert "group.instance.id" in advice(group)
 
 

@@ -57,7 +57,7 @@ MUTANTS: Final = (
     Mutant(
         "a static member whose restart took too long is gone for good",
         "_for_removal",
-        "if back is not None and is_said and _has_room(back, context) and not _was_refused(removal, back, context):",
+        "if back is not None and is_said and is_kept and not _was_refused(removal, back, context):",
         "if False:",
     ),
     Mutant(
@@ -89,6 +89,30 @@ MUTANTS: Final = (
         "_is_about_restarts",
         "or any(joining.fills_group for joining in joined)",
         "",
+    ),
+    Mutant(
+        "static membership helps where another member joins again by itself",
+        "_is_about_restarts",
+        "or any(part.begins_another for part in generation.members.values())",
+        "",
+    ),
+    Mutant(
+        "who joins again just as a rebalance begins had heard of it",
+        "members._begins_another",
+        "event.join_ms is not None and event.join_ms < ROUND_TRIP_MS",
+        "False",
+    ),
+    Mutant(
+        "what a leader says when it joins again is no reason to begin a rebalance",
+        "members._begins_another",
+        "event.reason.startswith(OWN_REJOINS)",
+        "False",
+    ),
+    Mutant(
+        "a follower that joins again as it was begins a rebalance",
+        "members._begins_another",
+        "if not event.metadata_changed and (stable is None or stable.leader != event.member.member_id):",
+        "if False:",
     ),
     Mutant(
         "a member that joined and left was restarted",
@@ -321,8 +345,8 @@ MUTANTS: Final = (
     Mutant(
         "requests that were rejected in the end ended a session because they were refused",
         "Removal.is_refused",
-        "and self.denied is not None and is_last",
-        "and self.denied is not None",
+        "return is_last and (self.last_heard_ms or 0) <= self.denied.since_ms",
+        "return (self.last_heard_ms or 0) <= self.denied.since_ms",
     ),
     Mutant(
         "members that ask again held up the others",

@@ -177,7 +177,7 @@ class Actions(World):
         process = consumer.process
         if process is None or not process.is_alive or process.muted is not None:
             return
-        if process.connection.is_open and self.server.is_up:
+        if process.connection.is_open and self.server.listens:
             process.mute()
             process.connection.mute(self.now_ms, self.now_ms + value)
             truth = process.truth

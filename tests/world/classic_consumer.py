@@ -266,7 +266,7 @@ class ClassicConsumer(Process):
 
     def subscribe(self, topics: tuple[str, ...]) -> None:
         self.topics = topics
-        self.join("the subscription has changed")
+        self.join("subscription has changed")
 
     # ---- going
 

@@ -80,9 +80,14 @@ def _with_session(history: History, member: Membership, timeout_ms: int) -> Trut
     )
 
 
-def longer_session_keeps_place(history: History, member: Membership, timeout_ms: int) -> bool:
-    """Whether a static member that was restarted would have been a member still when its next process came."""
+def longer_session_keeps_place(
+    history: History, member: Membership, timeout_ms: int, back: ProcessTruth | None = None
+) -> bool:
+    """Whether a static member that was restarted would have been a member still when its next process came (`back`)."""
     truth = _with_session(history, member, timeout_ms)
+    came = None if back is None else _same(truth, back)
+    if came is not None and not came.arrivals:
+        return True  # it asked for nothing there, as it ended or unsubscribed just before
     process = None if member.process is None else _same(truth, member.process)
     ends = [
         membership.until_ms for membership in truth.memberships if process is not None and membership.process is process

@@ -9,8 +9,9 @@ RANDOM: Final[dict[int, frozenset[str]]] = {}
 """Seed → claims of its history that are false."""
 
 HISTORIES: Final[dict[str, str]] = {
-    "a member leaves in a pause in which another one subscribes to other topics": (
-        "static membership is advised, and the other member would have begun a rebalance in the same ms"
+    "a static member commits, sends no heartbeat, and is restarted in an epoch": (
+        "its partitions had an owner until its last commit, which the event of its replacement does not tell"
     ),
+    "requests are refused that the network had held back": "one more was refused than is counted",
 }
 """History → what is false of it."""

@@ -150,3 +150,10 @@ def test_what_a_leader_assigns_after_its_group_has_changed_its_type_was_never_as
     first = next(plan for plan in world.truth.plans if "i-1-00000001" in plan.assigned)
     assert not first.is_whole
     assert not first.assigned["i-1-00000001"]
+
+
+def test_a_coordinator_that_stands_still_throttles_nobody():
+    world = played(Action(20_000, "pause_coordinator", 0, 5_000), Action(22_000, "mute", 1, 5_000))
+    assert not any(process.muted.all for process in world.truth.processes)
+    world = played(Action(22_000, "mute", 1, 5_000))
+    assert any(process.muted.all for process in world.truth.processes)

@@ -9,6 +9,7 @@ from coordinator.core.causes import Cause
 from coordinator.explain.changes import (
     CAME_TOO_LATE,
     CHANGES_KEPT_MAX,
+    LATE_MS,
     Joining,
     Removal,
     Replacement,
@@ -19,7 +20,7 @@ from coordinator.explain.folded_group import STABLE, FoldedGroup
 from coordinator.explain.generation import OF_EPOCHS, MemberPart, Outcome
 from coordinator.explain.identities import identity
 from coordinator.explain.known_member import MemberSoFar
-from coordinator.explain.leaving import REVOKES, SYNC_FAILED
+from coordinator.explain.leaving import OWN_REJOINS, REVOKES, SYNC_FAILED, Leaving
 from coordinator.explain.owners import EAGER_ASSIGNORS, is_cooperative
 from coordinator.explain.replaced_clients import remember_client
 
@@ -50,7 +51,8 @@ def _joined(history: FoldedGroup, event: schema.MemberJoined) -> None:
         event.rebalance_timeout_ms,
         event.time_ms,
         tuple(event.subscribed_topics),
-        tuple(event.protocols),
+        has_pattern=bool(event.subscribed_pattern),
+        protocols=tuple(event.protocols),
     )
     pending = history.pending
     joining = Joining(event.member, event.time_ms, event.reason, event.seq, event.fills_group, event.rejected_as)
@@ -67,6 +69,7 @@ def _rejoined(history: FoldedGroup, event: schema.MemberRejoined) -> None:
         pending = history.pending
         pending.add(pending.resubscribed, _resubscription(event, tracked))
     was_loaded, joined_ms = tracked.was_loaded, tracked.joined_ms
+    begins_another = _begins_another(history, event, tracked)
     tracked.rejoin(event)
     if history.group_type not in OF_EPOCHS and keeps_what_it_owns(history, tracked):
         history.owners.still_had(event.member.member_id, event.time_ms)
@@ -90,16 +93,48 @@ def _rejoined(history: FoldedGroup, event: schema.MemberRejoined) -> None:
         history.owners.gave_up(
             event.member.member_id,
             event.time_ms,
-            is_unsure=_came_late(history, event, was_loaded=was_loaded) or _is_unheard_since_replaced(tracked, event),
+            is_unsure=_came_late(history, event, was_loaded=was_loaded)
+            or _is_unheard_since_replaced(tracked, event)
+            or _may_be_busy_since(history, event),
             consumed_ms=0 if event.has_synced is False else _had_until(event),
         )
     _note_join(history, event.member, event.join_ms, event.time_ms)
+    part = None if history.joining is None else history.joining.members.get(event.member.member_id)
+    if part is not None:
+        part.begins_another |= begins_another
+        part.had_nothing |= event.has_synced is False
+
+
+def _begins_another(history: FoldedGroup, event: schema.MemberRejoined, tracked: MemberSoFar) -> bool:
+    """Whether a member that joins in a join phase would have begun a rebalance itself, had there been none.
+
+    The leader does, and who changes its metadata; if it says why, subscribes to other topics, or had heard of no
+    rebalance: that had begun just before.
+    """
+    stable = history.latest_stable
+    if not event.metadata_changed and (stable is None or stable.leader != event.member.member_id):
+        return False
+    has_not_heard = event.join_ms is not None and event.join_ms < ROUND_TRIP_MS
+    has_other_topics = set(event.subscribed_topics) != set(tracked.subscribed_topics)
+    return has_not_heard or has_other_topics or event.reason.startswith(OWN_REJOINS)
 
 
 def _is_unheard_since_replaced(member: MemberSoFar, event: schema.MemberRejoined) -> bool:
     """Whether a process that took the place of a static member said nothing since: it may not know what that had."""
     replaced_ms = member.replaced_ms
     return replaced_ms is not None and event.last_heard_ms is not None and event.last_heard_ms <= replaced_ms
+
+
+def _may_be_busy_since(history: FoldedGroup, event: schema.MemberRejoined) -> bool:
+    """Whether a member may have worked in one batch since before it was assigned what it has, and never begun with it.
+
+    It joins later than a heartbeat told it to, though its heartbeats came. Of one that is busy for this long it is
+    taken for possible that it had been so for as long again.
+    """
+    stable = history.latest_stable
+    if stable is None or stable.ended_ms is None or event.join_ms is None:
+        return False
+    return event.join_ms > LATE_MS and event.time_ms - stable.ended_ms <= 2 * event.join_ms
 
 
 def _had_until(event: schema.MemberRejoined) -> int | None:
@@ -295,9 +330,18 @@ def _consumed_ms(history: FoldedGroup, removal: Removal) -> int | None:
     may_have_passed = removal.at_ms - assigned_ms <= ON_THEIR_WAY_MS and (removal.last_committed_ms or 0) < assigned_ms
     if part is not None and not stable.is_epoch and may_have_passed:
         return assigned_ms - 1
+    if part is not None and _exceeded_since(removal, assigned_ms):
+        return removal.last_committed_ms or 0
     if part is None or part.sync_ms is not None:
         return None
     return removal.last_committed_ms or 0
+
+
+def _exceeded_since(removal: Removal, assigned_ms: int) -> bool:
+    """Whether a member exceeded max.poll.interval.ms, and had called poll() last before it was assigned what it had."""
+    limit_ms = removal.rebalance_timeout_ms
+    has_waited = limit_ms is not None and removal.at_ms - assigned_ms <= limit_ms + AT_ONCE_MS
+    return has_waited and Leaving(removal).by_poll_timeout
 
 
 def _answered_ms(history: FoldedGroup, member_id: str) -> int | None:
@@ -358,6 +402,8 @@ def _replaced(history: FoldedGroup, event: schema.StaticMemberReplaced) -> None:
         # The new process has nothing yet, and that the old one had stopped is noticed by its replacement.
         history.owners.gave_up(event.member.member_id, event.time_ms, is_unsure=True)
     elif history.group_type not in OF_EPOCHS:
+        if history.latest is not None and history.latest.outcome is not Outcome.STABLE:
+            history.owners.is_unsure = True  # a load ended the rebalance in which it may have been without a place
         # What it had given up it has again without a rebalance: that is no cost of the next one.
         history.owners.went_on(event.member.member_id)
         history.owners.goes_on(event.member, tracked.partitions, event.time_ms)

@@ -44,7 +44,7 @@ def _rebalance_started(history: FoldedGroup, event: schema.RebalanceStarted) -> 
         history.end_awaiting()
     generation.rebalance_started_ms = event.time_ms
     generation.cause, generation.member, generation.reason = event.cause, event.member, event.reason
-    generation.triggers = list(event.triggers)
+    generation.triggers = _triggers(history, event)
     generation.topology = history.topology
     generation.shutdown = history.shutdown if history.is_shutting_down else None
     generation.topic_changes = dict(event.topic_changes)
@@ -84,6 +84,24 @@ def _rebalance_started(history: FoldedGroup, event: schema.RebalanceStarted) -> 
         generation.part_of(event.member).join_ms = 0
 
 
+def _triggers(history: FoldedGroup, event: schema.RebalanceStarted | schema.GenerationStarted) -> list[schema.Trigger]:
+    """What made a rebalance necessary.
+
+    Who had joined before the last epoch started is a member of that one; it raises another one if its topics are found
+    by a regular expression.
+    """
+    stable = history.latest_stable
+    started_ms = None if stable is None or not stable.is_epoch else stable.generation_started_ms
+
+    def is_of_it(trigger: schema.Trigger) -> bool:
+        if trigger.cause is not Cause.NEW_MEMBER or trigger.member is None or started_ms is None:
+            return True
+        member = history.members.get(trigger.member.member_id)
+        return trigger.at_ms > started_ms or member is None or member.has_pattern
+
+    return [trigger for trigger in event.triggers if is_of_it(trigger)]
+
+
 def _note_replaced(history: FoldedGroup, replaced: list[Replacement]) -> None:
     """With who comes back the epoch rises: what it had had no owner until it has that again, which an event tells."""
     for replacement in replaced:
@@ -105,7 +123,7 @@ def _generation_started(history: FoldedGroup, event: schema.GenerationStarted) -
     if generation.rebalance_started_ms is None:
         generation.rebalance_started_ms = event.time_ms - (event.join_ms or 0)
     generation.generation_started_ms = event.time_ms
-    generation.triggers = list(event.triggers) or generation.triggers
+    generation.triggers = _triggers(history, event) or generation.triggers
     for topic in event.gone_topics:
         history.owners.deleted(topic, 0)
     history.owners.note_topic_ids(event.topic_ids)
@@ -249,7 +267,7 @@ def _reconciled(history: FoldedGroup, event: schema.MemberReconciled) -> None:
     tracked = history.members.get(member.member_id)
     if tracked is None:
         tracked = history.members[member.member_id] = MemberSoFar(member)
-    history.owners.never_got(member.member_id, event.unclaimed, event.last_heard_ms)
+    history.owners.never_got(member.member_id, event.unclaimed, event.last_heard_ms, event.time_ms)
     history.owners.assigned(member, partitions, event.time_ms)
     # Partitions that it was asked to give up are its own until it has done so. A member of the classic protocol is not
     # asked: it gives them up before its JoinGroup, and may have to send that several times.

@@ -18,6 +18,7 @@ from coordinator.explain.claims.price import Moved, Unowned
 from coordinator.explain.claims.silences import Back
 from coordinator.explain.clients import JOIN_IN_POLL, all_are, sends_poll_interval
 from coordinator.explain.generation import Generation
+from coordinator.explain.history import STARTS
 from coordinator.explain.identities import identity
 from coordinator.explain.leaving import Leaving
 from coordinator.explain.makers.assignors import cooperative, sticky
@@ -113,7 +114,8 @@ def _for_removal(removal: Removal, context: Context, because: list[Claim]) -> Ad
         back = next((claim for claim in because if isinstance(claim, Back)), None)
         # In a consumer group a new process takes the place of one that left for a moment, and of no other.
         is_said = not removal.gives_no_reason or removal.left_ms is not None
-        if back is not None and is_said and _has_room(back, context) and not _was_refused(removal, back, context):
+        is_kept = back is not None and _has_room(back, context) and not _would_be_lost(removal, back, context)
+        if back is not None and is_said and is_kept and not _was_refused(removal, back, context):
             above_ms = _kept_place_ms(removal, back, context)
             is_epoch = context.generation.is_epoch
             return _advice(Try.SESSION_FOR_RESTARTS, because, member=member, above_ms=above_ms, is_epoch=is_epoch)
@@ -134,6 +136,8 @@ def _for_removal(removal: Removal, context: Context, because: list[Claim]) -> Ad
             return None  # it was late because it was refused, or was told that it has no place, and came as another
         case Cause.SYNC_TIMEOUT | Cause.REBALANCE_TIMEOUT if context.was_refused_to_join(removal):
             return None  # of its requests the coordinator knows the first one alone
+        case Cause.SYNC_TIMEOUT | Cause.REBALANCE_TIMEOUT if context.may_be_refused(removal):
+            return None
         case Cause.SYNC_TIMEOUT | Cause.REBALANCE_TIMEOUT if _stood_still(removal, context):
             return _advice(Try.COORDINATOR_STOOD_STILL, because, member=member)
         case Cause.REBALANCE_TIMEOUT if removal.muted_ms:
@@ -173,6 +177,15 @@ def _has_room(back: Back, context: Context) -> bool:
     joins = (joining for generation in context.history.generations for joining in generation.changes.joined)
     later = joined_from(context.history, context.generation)
     return not any(joining.fills_group and joining.at_ms <= back.back_ms for joining in chain(joins, later))
+
+
+def _would_be_lost(removal: Removal, back: Back, context: Context) -> bool:
+    """Whether a start of the coordinator would have taken the place: one that no generation had is in memory alone."""
+    previous = context.previous
+    if previous is not None and removal.member.member_id in previous.members:
+        return False
+    starts = (event for event in context.history.coordinator_events if isinstance(event, STARTS))
+    return any(removal.at_ms <= event.time_ms <= back.back_ms for event in starts)
 
 
 def _kept_place_ms(removal: Removal, back: Back, context: Context) -> int | None:
@@ -267,7 +280,8 @@ def _for_leave(removal: Removal, context: Context, because: list[Claim]) -> Advi
 def _is_about_restarts(context: Context) -> bool:
     """Whether all that happened is that clients left and were back at once: without that there was no rebalance.
 
-    A full group refuses the new process of a static member, as long as that has its place.
+    A full group refuses the new process of a static member, as long as that has its place. Nor must another member have
+    joined again by itself.
     """
     generation = context.generation
     removed, joined = generation.changes.removed, generation.changes.joined
@@ -280,6 +294,7 @@ def _is_about_restarts(context: Context) -> bool:
         or left != came
         or len(removed) != left.total()
         or others
+        or any(part.begins_another for part in generation.members.values())
         or any(joining.fills_group for joining in joined)
     ):
         return False
@@ -354,8 +369,10 @@ def _for_moves(context: Context, claims: Sequence[Claim]) -> Iterator[Advice]:
 
 
 def _has_new_processes(generation: Generation) -> bool:
-    """Whether clients were restarted in the rebalance, and so joined it with nothing."""
+    """Whether clients were restarted in the rebalance, and so joined it with nothing, or had not got what they lose."""
     changes = generation.changes
+    if any(part.had_nothing and part.has_lost for part in generation.members.values()):
+        return True
     removed = {identity(removal.member) for removal in changes.removed}
     return bool(changes.replaced) or any(identity(joining.member) in removed for joining in changes.joined)
 
@@ -363,7 +380,11 @@ def _has_new_processes(generation: Generation) -> bool:
 def _stopped_for_nothing(context: Context) -> bool:
     generation, previous = context.generation, context.previous
     # A process that had ended gave nothing up for the rebalance, and when it stopped is not known.
-    stopped_ms = max((absence.ms for absence in generation.absences if not absence.is_unsure), default=0)
+    changes = generation.changes
+    gone = {identity(removal.member) for removal in changes.removed}
+    gone |= {identity(replacement.member) for replacement in changes.replaced}
+    stopped = [absence for absence in generation.absences if identity(absence.member) not in gone]
+    stopped_ms = max((absence.ms for absence in stopped if not absence.is_unsure), default=0)
     return (
         previous is not None
         and bool(previous.partitions)

@@ -119,6 +119,8 @@ def _all_triggers(generation: Generation) -> list[Trigger]:
         trigger = Trigger(removed.cause, removed.member, removed.reason, removed.at_ms)
         found.setdefault((trigger.cause, _id_of(trigger)), trigger)
     for joined in changes.joined:
+        if generation.is_epoch and joined.at_ms < (generation.rebalance_started_ms or 0):
+            continue  # who raised no epoch is a member since before
         trigger = Trigger(Cause.NEW_MEMBER, joined.member, joined.reason, joined.at_ms)
         found.setdefault((trigger.cause, _id_of(trigger)), trigger)
     for replaced in changes.replaced:

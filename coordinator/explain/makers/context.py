@@ -100,9 +100,10 @@ class Context:
     def may_be_refused(self, removal: Removal) -> bool:
         """Whether a connection that is not known may have brought requests of a removed member, and they were refused.
 
-        Its client was refused before it was removed, and has closed the connection by which it had joined.
+        Its client was refused before it was removed, and has closed the connection by which it had joined, or that is
+        not known.
         """
-        if removal.connection_open or removal.connection_closed_ms is None:
+        if removal.connection_open:
             return False
         client = removal.member.client_id, removal.member.client_host
         return any(

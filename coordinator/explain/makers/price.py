@@ -33,7 +33,7 @@ def price_claims(context: Context) -> Iterator[Claim]:
     yield from unowned(context)
     if generation.commits_rejected:
         yield CommitsRefused(count=generation.commits_rejected, evidence=seen(generation.last_seq))
-    if generation.lag_before is not None:
+    if generation.lag_before is not None and generation.lag_before >= 0:  # else the offsets are those of another topic
         yield Lag(
             before=generation.lag_before,
             after=generation.lag_after,

@@ -199,7 +199,9 @@ def session_for_restarts(claim: Given, truth: Truth, context: Context) -> str | 
         return "it is no static member"
     if removal.process.lived_at(removal.until_ms) or claim.above_ms is None:
         return None
-    if not longer_session_keeps_place(context.history, removal, claim.above_ms + ABOVE_MS):
+    named = (each.new_member.member_id for each in claim.because if isinstance(each, silences.Back))
+    back = truth.process_of(next(named, ""))
+    if not longer_session_keeps_place(context.history, removal, claim.above_ms + ABOVE_MS, back):
         return f"with a session timeout of {claim.above_ms + ABOVE_MS} ms it would have been removed, too"
     return None
 

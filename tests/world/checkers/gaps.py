@@ -26,6 +26,8 @@ def plans_until(truth: Truth, context: Context) -> Iterator[Plan]:
             assigned = {member_id: partitions & whole[1] for member_id, partitions in plan.assigned.items()}
             plan = plan._replace(assigned=assigned)  # noqa: PLW2901
         is_late = context.is_epoch and plan.is_synced and plan.generation_id == context.generation_id
+        # Of a topic that was deleted meanwhile nothing is told by then, and was when the generation was stable.
+        is_late &= not any(context.known_ms < change.at_ms <= plan.at_ms for change in truth.topic_changes)
         # Of a later generation in the same ms, as after a pause, nothing was known when this one was stable.
         is_next = plan.at_ms == context.known_ms and plan.generation_id > context.generation_id
         if (plan.at_ms <= context.known_ms and not is_next) or (is_late and plan.at_ms <= context.known_ms + SYNC_MS):

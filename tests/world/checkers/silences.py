@@ -19,7 +19,10 @@ def silent(claim: claims.Silent, truth: Truth, context: Context) -> str | None:
         return None
     member_id, until_ms = claim.member.member_id, claim.until_ms
     since_ms = until_ms - (claim.timeout_ms or 0) if claim.since_ms is None else claim.since_ms
-    blame = done_to(process, since_ms, until_ms) if claim.is_known else ""
+    # What was done to it before a heartbeat of it was read, and rejected, did not end its session.
+    rejections = [each.at_ms for each in process.answers if claim.rejected and each.error == claim.rejected]
+    done_ms = max((at_ms for at_ms in rejections if since_ms <= at_ms <= until_ms), default=since_ms)
+    blame = done_to(process, done_ms, until_ms) if claim.is_known else ""
     if blame and own_fault(process, truth, since_ms, until_ms) + BEAT_MS < (claim.timeout_ms or 0):
         return blame
     heard = [
@@ -32,7 +35,10 @@ def silent(claim: claims.Silent, truth: Truth, context: Context) -> str | None:
     ]
     if heard:
         return f"{heard[0].api} of it arrived {heard[0].at_ms - since_ms} ms after the silence is said to begin"
-    if claim.rejected and not _had(process, claim.rejected, since_ms - NETWORK_MS, until_ms):
+    asked_ms = since_ms
+    if claim.since_ms is None:  # it goes back to what came of it last, if nothing is known of its begin
+        asked_ms = truth.last_arrival(member_id, until_ms, Fate.HANDLED) or since_ms
+    if claim.rejected and not _had(process, claim.rejected, min(asked_ms, since_ms) - NETWORK_MS, until_ms):
         return f"no request of it was answered with {claim.rejected}"
     if claim.since_ms is None:
         return None

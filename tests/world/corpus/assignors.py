@@ -2,8 +2,8 @@
 
 from typing import Final
 
-from tests.world.corpus.shapes import COMPANY, COOPERATIVE, history
-from tests.world.history import Action, History
+from tests.world.corpus.shapes import COMPANY, COOPERATIVE, JAVA, history
+from tests.world.history import Action, ConsumerSetup, History
 
 FOUND: Final[dict[str, History]] = {
     "a member of an unknown assignor is gone before it is assigned anything again": history(
@@ -164,5 +164,13 @@ FOUND: Final[dict[str, History]] = {
         Action(7_739, "proxy", 0, 1_385),
         initial_delay_ms=3_000,
         seed=81_502_163,
+    ),
+    "a member loses what it had not asked for": history(
+        [JAVA, ConsumerSetup("kafka-python")],
+        Action(4_771, "pause_coordinator", 1, 12_477),
+        Action(5_236, "suspend", 1, 15_246),
+        Action(16_585, "grow_topic", 0, 6),
+        topics=(("t", 2), ("u", 3)),
+        initial_delay_ms=3_000,
     ),
 }

@@ -284,4 +284,19 @@ FOUND: Final[dict[str, History]] = {
         consumer_session_ms=6_000,
         seed=88_003_817,
     ),
+    "a connection was muted before its JoinGroup was answered": history(
+        [COOPERATIVE] * 3,
+        Action(11_322, "mute", 0, 7_317),
+        Action(15_130, "pause_coordinator", 2, 24_996),
+        Action(37_634, "lose_host", 0, 19_528),
+        max_size=2,
+    ),
+    "a static member commits, sends no heartbeat, and is restarted in an epoch": history(
+        [JAVA._replace(instance_id="i-0"), JAVA, JAVA, MODERN._replace(assignors=("range",)), JAVA],
+        Action(13_785, "proxy_all", 4, 1_814),
+        Action(16_107, "close", 4, 1_447),
+        Action(17_012, "roll", 0, 2_001),
+        seed=89_209_170,
+        until_ms=40_000,
+    ),
 }

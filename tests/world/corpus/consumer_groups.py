@@ -217,4 +217,18 @@ FOUND: Final[dict[str, History]] = {
         Action(69_306, "lose_host", 0, 5_252),
         until_ms=90_000,
     ),
+    "a member gives up what it has while its coordinator is away": history(
+        [MODERN._replace(max_poll_interval_ms=12_000, topics=("t",), pattern="u|tu")],
+        Action(23_421, "stop_leader", 0, 29_753),
+        Action(23_773, "delete_other_topic", 0, 9),
+        Action(28_902, "block", 0, 24_658),
+        topics=(("t", 1), ("u", 3)),
+    ),
+    "a member that subscribes to nothing is there before the first epoch rises": history(
+        [MODERN._replace(topics=())],
+        Action(33_640, "stop_leader"),
+        Action(56_093, "close", 0, 2_819),
+        max_size=1,
+        until_ms=90_000,
+    ),
 }

@@ -45,4 +45,10 @@ FOUND: Final[dict[str, History]] = {
     "a removal is lost as nothing can be written": history(
         [JAVA], Action(4_455, "crash_loop", 0, 5), Action(33_228, "fill_disk", 0, 2_042)
     ),
+    "a topic is made again while nothing can be written of its offsets": history(
+        [MODERN],
+        Action(46_062, "fill_disk", 0, 4_909),
+        Action(47_241, "delete_topic", 0, 752),
+        Action(50_484, "kill_coordinator", 0, 3_531),
+    ),
 }

@@ -210,4 +210,17 @@ FOUND: Final[dict[str, History]] = {
         initial_delay_ms=3_000,
         seed=70600277,
     ),
+    "a member works in one batch since before it was assigned what it has": history(
+        [JAVA._replace(assignors=("roundrobin",))] * 4,
+        Action(6_082, "block", 3, 8_763),
+        Action(7_418, "kill", 0, 1_352),
+        initial_delay_ms=3_000,
+        seed=89_001_446,
+    ),
+    "a member exceeds its poll interval in a batch that it began before it was assigned what it has": history(
+        [COOPERATIVE._replace(max_poll_interval_ms=12_000), JAVA, COOPERATIVE],
+        Action(3_351, "roll", 0, 2_001),
+        Action(6_188, "block", 0, 19_805),
+        seed=89_008_262,
+    ),
 }

@@ -68,4 +68,23 @@ FOUND: Final[dict[str, History]] = {
         Action(16_787, "kill_coordinator", 1, 5_025),
         Action(20_438, "subscribe_to_pattern", 1, 10),
     ),
+    "a member without topics joins before those of another one are found": history(
+        [JAVA, MODERN._replace(pattern="u|tu"), MODERN._replace(topics=())],
+        Action(15_682, "roll", 1, 10_001),
+        Action(22_011, "subscribe_to_pattern", 2, 11),
+        Action(27_254, "create_other_topic"),
+        consumer_heartbeat_ms=1_000,
+        max_size=2,
+        seed=89_101_417,
+        until_ms=40_000,
+    ),
+    "a member whose regular expression finds its topics joins just before an epoch starts": history(
+        [JAVA, MODERN._replace(pattern="u|tu"), MODERN._replace(topics=(), pattern="[tu]")],
+        Action(15_682, "roll", 1, 10_001),
+        Action(27_254, "create_other_topic"),
+        consumer_heartbeat_ms=1_000,
+        max_size=2,
+        seed=3,
+        until_ms=40_000,
+    ),
 }

@@ -90,4 +90,48 @@ FOUND: Final[dict[str, History]] = {
         Action(7_698, "starve", 2, 12_672),
         until_ms=40_000,
     ),
+    "heartbeats are rejected that were not read, and others after them": history(
+        [
+            COOPERATIVE,
+            MODERN._replace(assignors=("range",)),
+            COOPERATIVE,
+            COOPERATIVE._replace(session_timeout_ms=6_000, heartbeat_ms=2_000),
+        ],
+        Action(6_676, "roll", 1, 5_000),
+        Action(9_236, "mute", 3, 3_613),
+        Action(9_609, "unsubscribe"),
+        Action(11_232, "pause_coordinator", 2, 6_832),
+        until_ms=40_000,
+    ),
+    "a member has its right again, joins, and ends": history(
+        [JAVA, JAVA],
+        Action(14_058, "refuse", 0, 3_840),
+        Action(16_814, "subscribe"),
+        Action(18_992, "crash_loop", 0, 4),
+        until_ms=40_000,
+    ),
+    "a member is refused that was not heard since a start": history(
+        [
+            JAVA._replace(max_poll_interval_ms=12_000),
+            JAVA._replace(session_timeout_ms=15_000, max_poll_interval_ms=12_000),
+        ],
+        Action(31_931, "kill_coordinator", 1, 4_983),
+        Action(35_909, "refuse", 1, 29_903),
+        Action(38_158, "grow_topic", 0, 4),
+    ),
+    "heartbeats are rejected before a session that begins anew": history(
+        [JAVA, MODERN._replace(pattern=".*")],
+        Action(9_211, "unsubscribe"),
+        Action(26_177, "kill", 0, 6_869),
+        Action(44_402, "create_other_topic", 0, 5),
+        Action(45_388, "stop_leader", 0, 3_136),
+        Action(49_605, "close", 1, 3_049),
+        until_ms=90_000,
+    ),
+    "requests are refused that the network had held back": history(
+        [MODERN],
+        Action(9_378, "cut", 0, 12_846),
+        Action(19_907, "refuse", 0, 6_479),
+        consumer_session_ms=15_000,
+    ),
 }

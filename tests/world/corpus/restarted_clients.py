@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from tests.world.corpus.shapes import COOPERATIVE, JAVA, history
+from tests.world.corpus.shapes import COOPERATIVE, JAVA, MODERN, history
 from tests.world.history import Action, History
 
 FOUND: Final[dict[str, History]] = {
@@ -77,5 +77,17 @@ FOUND: Final[dict[str, History]] = {
         Action(55_824, "unsubscribe"),
         Action(69_224, "kill", 0, 2_322),
         until_ms=90_000,
+    ),
+    "with a longer session the process that comes back ends before it asks for anything": history(
+        [MODERN, MODERN._replace(instance_id="i-1")],
+        Action(14_269, "kill_coordinator", 0, 2_652),
+        Action(23_538, "close", 1),
+        Action(72_547, "crash_loop", 1, 5),
+        Action(73_297, "unsubscribe", 1),
+        Action(73_778, "kill", 0, 4_992),
+        until_ms=90_000,
+        topics=(("t", 1),),
+        consumer_heartbeat_ms=1_000,
+        seed=89_203_976,
     ),
 }

@@ -3,7 +3,7 @@
 from typing import Final
 
 from tests.world.corpus.shapes import COMPANY, COOPERATIVE, JAVA, MODERN, history
-from tests.world.history import Action, History
+from tests.world.history import Action, ConsumerSetup, History
 
 FOUND: Final[dict[str, History]] = {
     "a static member of the new protocol crashes and comes back": history(
@@ -308,5 +308,32 @@ FOUND: Final[dict[str, History]] = {
         Action(8_819, "roll", 0, 1_000),
         Action(9_260, "stop_coordinator", 0, 425),
         until_ms=40_000,
+    ),
+    "the only owner of partitions is restarted in a rebalance that it began": history(
+        [ConsumerSetup("librdkafka", instance_id="i-0"), ConsumerSetup("kafka-python")],
+        Action(51_353, "pause_coordinator", 0, 4_191),
+        Action(51_395, "subscribe", 0, 4),
+        Action(51_911, "kill", 0, 725),
+        until_ms=90_000,
+        topics=(("t", 1),),
+    ),
+    "a load brings a static member back that had learned that it has no place": history(
+        [COOPERATIVE._replace(instance_id=f"i-{number}") for number in range(3)],
+        Action(21_474, "refuse", 0, 12_741),
+        Action(31_024, "die_joining", 2),
+        Action(37_780, "stop_coordinator", 0, 1_260),
+    ),
+    "a static member that no generation had is restarted around a start of the coordinator": history(
+        [COOPERATIVE, COOPERATIVE._replace(instance_id="i-1")],
+        Action(3_458, "close", 1),
+        Action(19_507, "kill_coordinator", 0, 5_014),
+        Action(20_509, "lose_host", 1, 1_112),
+        initial_delay_ms=3_000,
+        seed=89_015_350,
+    ),
+    "a static member of a generation is restarted around a start of the coordinator": history(
+        [JAVA, JAVA._replace(instance_id="i-1")],
+        Action(20_000, "kill", 1, 18_000),
+        Action(33_000, "kill_coordinator", 0, 2_000),
     ),
 }

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from tests.world.corpus.shapes import COMPANY, COOPERATIVE, JAVA, MODERN, history
+from tests.world.corpus.shapes import COMPANY, COOPERATIVE, JAVA, MODERN, STICKY, history
 from tests.world.history import Action, History
 
 FOUND: Final[dict[str, History]] = {
@@ -155,5 +155,15 @@ FOUND: Final[dict[str, History]] = {
         Action(18_047, "delete_topic", 0, 3_076),
         Action(20_944, "stop_coordinator", 0, 933),
         until_ms=40_000,
+    ),
+    "a topic is made again before a classic member of a consumer group has asked for its part": history(
+        [
+            STICKY._replace(instance_id="i-0"),
+            STICKY._replace(instance_id="i-1"),
+            MODERN._replace(topics=()),
+        ],
+        Action(3_203, "delete_topic", 0, 1_134),
+        until_ms=40_000,
+        seed=89_101_393,
     ),
 }
