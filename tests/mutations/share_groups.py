@@ -93,6 +93,18 @@ MUTANTS: Final = (
         "pass",
     ),
     Mutant(
+        "a share group leaves before all that its members held is released",
+        "ShareSessions._check_left",
+        "if group_id not in self._by_group:",
+        "if True:",
+    ),
+    Mutant(
+        "a share group stays when what its last member held is released after its connection has closed",
+        "ShareSessions.released",
+        "if session.connection not in self._opened:",
+        "if session.connection in self._opened:",
+    ),
+    Mutant(
         "partitions with records stay the first ones of a share session",
         "ShareSession.must_respond",
         "if has_records: del self.partitions[partition]",

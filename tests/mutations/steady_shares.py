@@ -130,6 +130,12 @@ MUTANTS: Final = (
         "if False:",
     ),
     Mutant(
+        "a steady ShareAcknowledge does not say who leads",
+        "SteadyShareRequest.make_answer",
+        "if self.api_key == SHARE_ACKNOWLEDGE and is_elsewhere(self.answers):",
+        "if False:",
+    ),
+    Mutant(
         "states of deleted topics are written",
         "StateWriter.exists",
         "if version != self.existed_at:",
