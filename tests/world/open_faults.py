@@ -5,8 +5,16 @@ Tests require that exactly this is false, so nothing new is, and what has been m
 
 from typing import Final
 
-RANDOM: Final[dict[int, frozenset[str]]] = {}
-"""Seed → claims of its history that are false."""
+RANDOM: Final[dict[int, frozenset[str]]] = {
+    89401105: frozenset({"Caused"}),
+    89408305: frozenset({"EventsMissing"}),
+    89419855: frozenset({"Muted"}),
+    89420200: frozenset({"StandsStill stands_still"}),
+    89421233: frozenset({"CoordinatorAway led"}),
+    89428609: frozenset({"Moved"}),
+    89429581: frozenset({"Moved"}),
+}
+"""Seed → claims of its history that are false: all of 37,647 histories, 89400000 and the following."""
 
 HISTORIES: Final[dict[str, str]] = {
     "a static member commits, sends no heartbeat, and is restarted in an epoch": (

@@ -9,7 +9,7 @@ from tests.world.playing import play
 from tests.world.shrinking import kind_of
 from tests.world.telling import told_in
 
-SEEDS = tuple(range(1, 401))
+SEEDS = (*range(1, 401), *RANDOM)
 PARTS = 8
 """The seeds are played in so many tests, which can run beside each other."""
 COURSES = 40
